@@ -1,0 +1,1 @@
+"""The cache of judge calls: keys, a safe store, and a judge that looks there first."""

@@ -1,0 +1,1 @@
+"""Judges: what answers checks and prompts. They know nothing of metrics, caches or files of results."""
