@@ -76,18 +76,19 @@ class PromptTooLongError(DataError):
     """A prompt that does not fit the judge's window; it is never cut.
 
     Args:
-        tokens: Length of the prompt in tokens.
+        tokens: Length of the prompt in tokens, the room for its answer included.
         window: The judge's window in tokens.
-        what: What the prompt asks, for the message.
+        index: Index of the call among those that were asked together.
     """
 
-    def __init__(self, tokens: int, window: int, what: str) -> None:
+    def __init__(self, tokens: int, window: int, index: int) -> None:
         super().__init__(
-            f"{what}: the prompt has {tokens} tokens, the judge's window holds {window}; nothing was cut.",
+            f"the prompt has {tokens} tokens and the judge's window holds {window}; nothing was cut.",
             hint="give fewer or shorter chunks, or raise the judge's `window:` setting",
         )
         self.tokens = tokens
         self.window = window
+        self.index = index
 
 
 class ProviderError(RagjudgeError):

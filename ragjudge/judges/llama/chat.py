@@ -1,0 +1,124 @@
+"""From a system and a user text to the prompt of a model: its own chat template, or plain text.
+
+The template of a GGUF is a stranger's program: it runs in Jinja's immutable sandbox, once, on two
+placeholder texts. The rendered frame is then filled by plain replacement, so no data ever passes
+through the template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ragjudge.errors import ModelFileError
+
+RENDER_DATE = "2025-01-01"
+"""The date that templates see. Some print today's, which would change every prompt every day."""
+
+_SYSTEM = "RAGJUDGE-SYSTEM-TEXT"
+_USER = "RAGJUDGE-USER-TEXT"
+
+
+@dataclass(frozen=True)
+class ChatFormat:
+    """A prompt frame: what stands before, between and after the texts.
+
+    Attributes:
+        before: Text before the system text.
+        between: Text between the system text and the user text.
+        after: Text after the user text; the answer's first token comes next.
+    """
+
+    before: str
+    between: str
+    after: str
+
+    def render(self, system: str, user: str) -> str:
+        """Return the whole prompt."""
+        return f"{self.before}{system}{self.between}{user}{self.after}"
+
+
+PLAIN = ChatFormat("", "\n\n", "\nAnswer:")
+"""For base models, which have no chat template."""
+
+
+def from_template(template: str, *, bos: str, eos: str) -> ChatFormat:
+    """Read the frame out of a chat template.
+
+    A template without a system role gets the system text as the head of the user text.
+
+    Args:
+        template: Jinja source, as the GGUF carries it.
+        bos: Text of the vocabulary's first token.
+        eos: Text of the vocabulary's last token.
+
+    Raises:
+        ModelFileError: The template fails, or does not print the texts it is given.
+    """
+    failures = []
+    for messages, glue in (
+        ([{"role": "system", "content": _SYSTEM}, {"role": "user", "content": _USER}], None),
+        ([{"role": "user", "content": f"{_SYSTEM}\n\n{_USER}"}], "\n\n"),
+    ):
+        try:
+            text = _render(template, messages, bos=bos, eos=eos)
+        except Exception as error:  # noqa: BLE001 - a stranger's program may raise anything
+            failures.append(f"{type(error).__name__}: {error}")
+            continue
+        if text.count(_SYSTEM) == 1 and text.count(_USER) == 1 and text.index(_SYSTEM) < text.index(_USER):
+            before, rest = text.split(_SYSTEM)
+            between, after = rest.split(_USER)
+            return ChatFormat(before, glue or between, after)
+        failures.append("it does not print the texts it is given, in order")
+    raise ModelFileError(
+        f"the model's chat template cannot be used ({'; '.join(failures)}).",
+        hint="choose the plain format with `chat: plain`",
+    )
+
+
+def _render(template: str, messages: list[dict[str, str]], *, bos: str, eos: str) -> str:
+    from datetime import datetime, timezone
+
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def refuse(message: str) -> NoReturn:
+        raise ValueError(message)
+
+    def fixed_date(pattern: str) -> str:
+        return datetime.fromisoformat(RENDER_DATE).replace(tzinfo=timezone.utc).strftime(pattern)
+
+    environment: Any = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    environment.globals["raise_exception"] = refuse
+    environment.globals["strftime_now"] = fixed_date
+    rendered: str = environment.from_string(template).render(
+        messages=messages, add_generation_prompt=True, bos_token=bos, eos_token=eos, enable_thinking=False
+    )
+    return rendered
+
+
+class Neutraliser:
+    """Takes the power from control strings inside data, so that a chunk cannot close its turn.
+
+    A blank after the first character is enough: ``<|im_end|>`` becomes ``< |im_end|>``, which reads the
+    same and is no control token.
+
+    Args:
+        controls: The control strings of a vocabulary.
+    """
+
+    def __init__(self, controls: Iterable[str]) -> None:
+        strings = sorted({text for text in controls if len(text) > 1}, key=lambda text: (-len(text), text))
+        self._pattern = re.compile("|".join(map(re.escape, strings))) if strings else None
+
+    def __call__(self, text: str) -> str:
+        """Return the text without any control string."""
+        if self._pattern is None:
+            return text
+        while True:
+            text, found = self._pattern.subn(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+            if not found:
+                return text

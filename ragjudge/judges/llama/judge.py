@@ -1,0 +1,299 @@
+"""The in-process judge: renders calls for its model, plans their decoding, reads labels from logits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import JsonValue
+
+from ragjudge.errors import ModelFileError, ModelMissingError, PromptTooLongError
+from ragjudge.gguf.digest import sha256_of
+from ragjudge.judges.base import Identity, Judge
+from ragjudge.judges.llama.chat import PLAIN, ChatFormat, Neutraliser, from_template
+from ragjudge.judges.trie import plan
+from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
+
+if TYPE_CHECKING:
+    from ragjudge.judges.llama.native import Engine, EngineSettings, Logits
+
+DEFAULT_WINDOW = 8192
+"""Longest prompt in tokens, when neither the user nor a shorter training context says otherwise."""
+
+MEMORY_STEP = 1024
+"""The memory grows in steps of this many tokens, so that it is not opened anew for each longer prompt."""
+
+Chat = Literal["auto", "plain"]
+
+
+@dataclass
+class _Open:
+    """A loaded model and what was learnt from it."""
+
+    engine: Engine
+    chat: ChatFormat
+    neutralise: Neutraliser
+    add_special: bool
+    window: int
+    label_tokens: dict[tuple[str, ...], dict[str, list[int]]]
+
+
+class LlamaJudge(Judge):
+    """Judges with a GGUF model inside this process. The model is loaded at the first call.
+
+    Safe to ask from several threads: they take turns.
+
+    Args:
+        id: The reference by which the user asked for it.
+        path: The GGUF file.
+        chat: ``auto`` = the file's own chat template, or plain text when it has none; ``plain``.
+        window: Longest prompt in tokens; None = 8192, or the model's training context if smaller.
+        settings: How to run the model; None = automatic.
+    """
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the field's standard name
+        path: Path,
+        *,
+        chat: Chat = "auto",
+        window: int | None = None,
+        settings: EngineSettings | None = None,
+    ) -> None:
+        super().__init__(id)
+        self.path = path
+        self.chat: Chat = chat
+        self.window = window
+        self._settings = settings
+        self._open: _Open | None = None
+        self._lock = threading.Lock()
+
+    def identity(self) -> Identity:
+        """Name the file by its content.
+
+        Raises:
+            ModelMissingError: The file is not here.
+        """
+        if not self.path.is_file():
+            raise ModelMissingError(f"judge {self.id!r}: there is no model file at {self.path}.")
+        return llama_identity(sha256_of(self.path), chat=self.chat, window=self.window)
+
+    def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+        """Answer checks from one token trie, and open prompts one by one. See `Judge.ask`."""
+        if not calls:
+            return
+        with self._lock:
+            started = time.perf_counter()
+            try:
+                model = self._open or self._load()
+                tokens = [self._tokens(model, call) for call in calls]
+                self._refuse_long_prompts(model, calls, tokens)
+                # An answer goes out before the next batch, so the clock stops while the caller has it.
+                for outcome in self._answer(model, calls, tokens):
+                    self.usage.judge_seconds += time.perf_counter() - started
+                    yield outcome
+                    started = time.perf_counter()
+            finally:
+                self.usage.judge_seconds += time.perf_counter() - started
+
+    def close(self) -> None:
+        """Unload the model; a later call loads it again."""
+        with self._lock:
+            if self._open is not None:
+                self._open.engine.close()
+                self._open = None
+
+    # -- opening -----------------------------------------------------------------------------------
+
+    def _load(self) -> _Open:
+        from ragjudge.gguf.header import check_gguf
+        from ragjudge.judges.llama.native import Engine, EngineSettings
+
+        if not self.path.is_file():
+            raise ModelMissingError(f"judge {self.id!r}: there is no model file at {self.path}.")
+        check_gguf(self.path)
+        engine = Engine(self.path, self._settings or EngineSettings())
+        bos, eos = engine.bos(), engine.eos()
+        template = engine.chat_template() if self.chat == "auto" else None
+        chat = PLAIN
+        if template is not None:
+            chat = from_template(template, bos=bos.text if bos else "", eos=eos.text if eos else "")
+        prints_bos = bos is not None and bos.text != "" and chat.before.startswith(bos.text)
+        window = self.window or min(DEFAULT_WINDOW, engine.training_context or DEFAULT_WINDOW)
+        self._open = _Open(
+            engine,
+            chat,
+            Neutraliser(token.text for token in engine.control_tokens()),
+            add_special=engine.adds_bos() and not prints_bos,
+            window=window,
+            label_tokens={},
+        )
+        return self._open
+
+    # -- prompts -----------------------------------------------------------------------------------
+
+    def _tokens(self, model: _Open, call: Call) -> tuple[int, ...]:
+        user = model.neutralise(call.shared + call.own)
+        text = model.chat.render(call.system, user)
+        return tuple(model.engine.tokenize(text, add_special=model.add_special))
+
+    def _refuse_long_prompts(
+        self, model: _Open, calls: Sequence[Call], tokens: Sequence[tuple[int, ...]]
+    ) -> None:
+        for index, (call, prompt) in enumerate(zip(calls, tokens, strict=True)):
+            needed = len(prompt) + (call.max_tokens if isinstance(call, Prompt) else 0)
+            if needed > model.window:
+                raise PromptTooLongError(needed, model.window, index)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def _answer(
+        self, model: _Open, calls: Sequence[Call], tokens: Sequence[tuple[int, ...]]
+    ) -> Iterator[tuple[int, Outcome]]:
+        checks = [index for index, call in enumerate(calls) if isinstance(call, Check)]
+        if checks:
+            yield from self._answer_checks(model, calls, tokens, checks)
+        for index, call in enumerate(calls):
+            if isinstance(call, Prompt):
+                yield index, self._answer_prompt(model, call, tokens[index])
+
+    def _answer_checks(
+        self,
+        model: _Open,
+        calls: Sequence[Call],
+        tokens: Sequence[tuple[int, ...]],
+        checks: Sequence[int],
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Decode the trie of the checks' prompts and read each leaf."""
+        from ragjudge.judges.llama.native import NativeError
+
+        # Different calls can render to the same tokens (a claim that differs in a control string only).
+        same: dict[tuple[int, ...], list[int]] = {}
+        for index in checks:
+            same.setdefault(tokens[index], []).append(index)
+        waiting = dict.fromkeys(same)
+        try:
+            for prompt, logits_of in self._run(model, list(same), count_minimum=True):
+                waiting.pop(prompt)
+                for index in same[prompt]:
+                    yield index, self._verdict(model, calls[index], logits_of)
+        except NativeError:
+            # One bad batch must not cost the others their answers: the rest is asked one by one.
+            for prompt in list(waiting):
+                for index in same[prompt]:
+                    yield index, self._single(model, calls[index], prompt)
+
+    def _single(self, model: _Open, call: Call, prompt: tuple[int, ...]) -> Outcome:
+        from ragjudge.judges.llama.native import NativeError
+
+        try:
+            ((_, logits),) = self._run(model, [prompt], count_minimum=False)
+        except NativeError as error:
+            return CallFailure(reason=f"llama.cpp could not decode the prompt: {error}")
+        return self._verdict(model, call, logits)
+
+    def _run(
+        self, model: _Open, prompts: Sequence[tuple[int, ...]], *, count_minimum: bool
+    ) -> Iterator[tuple[tuple[int, ...], Logits]]:
+        """Decode prompts along their trie; yield each with a copy of its logits."""
+        engine = model.engine
+        needed = max(map(len, prompts)) + engine.settings.batch
+        limits = engine.limits(-(-needed // MEMORY_STEP) * MEMORY_STEP)
+        steps = plan(prompts, limits)
+        if count_minimum:
+            self.usage.tokens_minimum += steps.nodes
+        before = engine.tokens_decoded
+        for index, logits in engine.run(steps, lambda row: row.copy()):
+            self.usage.tokens_decoded += engine.tokens_decoded - before
+            before = engine.tokens_decoded
+            yield prompts[index], logits
+        self.usage.tokens_decoded += engine.tokens_decoded - before
+
+    def _verdict(self, model: _Open, call: Call, logits: Logits) -> Verdict:
+        labels = call.labels if isinstance(call, Check) else ()
+        total = _log_sum_exp(logits)
+        return Verdict(
+            log_probabilities={
+                label: min(0.0, round(_log_sum_exp(logits[ids]) - total, 6))
+                for label, ids in self._label_tokens(model, labels).items()
+            }
+        )
+
+    def _answer_prompt(self, model: _Open, call: Prompt, tokens: tuple[int, ...]) -> Outcome:
+        from ragjudge.judges.llama.native import NativeError
+
+        engine = model.engine
+        engine.limits(-(-(len(tokens) + call.max_tokens) // MEMORY_STEP) * MEMORY_STEP)
+        decoded, generated = engine.tokens_decoded, engine.tokens_generated
+        self.usage.tokens_minimum += len(tokens)
+        try:
+            reply = engine.generate(tokens, call.grammar, call.max_tokens)
+        except NativeError as error:
+            return CallFailure(reason=f"llama.cpp could not answer the prompt: {error}")
+        finally:
+            self.usage.tokens_decoded += engine.tokens_decoded - decoded
+            self.usage.tokens_generated += engine.tokens_generated - generated
+        if not reply.complete:
+            return CallFailure(reason=f"the reply was cut at {reply.tokens} tokens", raw=reply.text)
+        return Reply(text=reply.text, tokens=reply.tokens)
+
+    # -- labels ------------------------------------------------------------------------------------
+
+    def _label_tokens(self, model: _Open, labels: tuple[str, ...]) -> dict[str, list[int]]:
+        """Return the token ids with which an answer may begin that means a label; asked once per model."""
+        if labels not in model.label_tokens:
+            found = {label: probe_label(model.engine, label) for label in labels}
+            ids = [token for tokens in found.values() for token in tokens]
+            if len(ids) != len(set(ids)) or not all(found.values()):
+                raise ModelFileError(
+                    f"{self.path}: the answers {' / '.join(labels)} cannot be told apart by their first token."
+                )
+            model.label_tokens[labels] = found
+        return model.label_tokens[labels]
+
+
+def _log_sum_exp(logits: Logits) -> float:
+    import numpy as np
+
+    values = logits.astype(np.float64)
+    top = float(values.max())
+    return top + float(np.log(np.exp(values - top).sum()))
+
+
+def llama_identity(
+    model_sha256: str, *, chat: Chat, window: int | None, lora_sha256: str | None = None
+) -> Identity:
+    """Say who a llama judge is, from the digest of its file; the file itself need not be here."""
+    document: dict[str, JsonValue] = {
+        "kind": "llama",
+        "model": model_sha256,
+        "lora": lora_sha256,
+        "chat": chat,
+        "window": window or DEFAULT_WINDOW,
+        "kv": "f16",
+        "hidden": False,
+    }
+    return Identity(document)
+
+
+def probe_label(engine: Engine, label: str) -> list[int]:
+    """Return the ids of the tokens that stand for a label, in any case, with or without a leading blank.
+
+    The tokenizer is asked for each variant both at the start of a text and after a line break, since
+    many vocabularies put a blank of their own before a text. A label that is no single token in any
+    variant is known by its first token.
+    """
+    found = set()
+    for variant in (label, label.lower(), label.upper(), label.capitalize()):
+        for lead in ("", " ", "\n", "\n "):
+            token = engine.tokenize(lead + variant, add_special=False)[-1]
+            if engine.piece(token).decode("utf-8", "replace").strip().casefold() == label.casefold():
+                found.add(token)
+    if not found:
+        for variant in (label, f" {label}"):
+            found.add(engine.tokenize(variant, add_special=False)[0])
+    return sorted(found)

@@ -1,0 +1,389 @@
+"""Tokens in, logits out: the only module that touches llama.cpp.
+
+It carries out the plans of `judges.trie` with llama.cpp's own functions, since llama-cpp-python's
+`Llama` class writes one sequence only. It knows no prompts and no questions. llama.cpp answers many a
+wrong size by ending the process, so every size is checked here first.
+
+Struct layouts change from release to release: the version is pinned, fields are set by name, and the
+tests compare a shared prefix with one prompt at a time on a tiny model for each upgrade.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ragjudge.errors import JudgeUnavailableError, ModelFileError
+from ragjudge.judges.trie import Copy, Drop, Limits, Piece, Plan
+
+LLAMA_CPP_PYTHON = "0.3.36"
+"""The release of llama-cpp-python whose struct layouts this module was written against."""
+
+CELLS_PADDING = 256
+"""llama.cpp rounds the number of cells up to a multiple of this."""
+
+T = TypeVar("T")
+Logits = npt.NDArray[np.float32]
+
+
+class NativeError(Exception):
+    """llama.cpp refused a batch; what it held is lost."""
+
+
+class Token(NamedTuple):
+    """One entry of a vocabulary."""
+
+    id: int
+    text: str
+
+
+class Generated(NamedTuple):
+    """What a prompt was continued with."""
+
+    text: str
+    tokens: int
+    complete: bool
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How a model is run; nothing here changes an answer beyond floating-point noise.
+
+    Attributes:
+        threads: Worker threads; None = one per physical core.
+        gpu_layers: Layers to offload; None = all when this build of llama.cpp has a GPU backend.
+        batch: Most tokens in one batch.
+        sequences: Most sequences held at one time.
+    """
+
+    threads: int | None = None
+    gpu_layers: int | None = None
+    batch: int = 512
+    sequences: int = 32
+
+
+@cache
+def _library() -> Any:
+    """Load llama.cpp once, and silence it."""
+    try:
+        import llama_cpp
+    except ImportError as error:
+        raise JudgeUnavailableError(
+            "this judge needs llama-cpp-python, which is not installed here.",
+            hint="pip install 'ragjudge-offline[llama]', or replay from a cache with --replay",
+        ) from error
+    except (OSError, RuntimeError) as error:
+        raise JudgeUnavailableError(f"llama-cpp-python cannot be loaded: {error}") from error
+    if llama_cpp.__version__ != LLAMA_CPP_PYTHON:
+        raise JudgeUnavailableError(
+            f"llama-cpp-python {llama_cpp.__version__} is installed; ragjudge needs exactly {LLAMA_CPP_PYTHON}.",
+            hint=f"pip install llama-cpp-python=={LLAMA_CPP_PYTHON}",
+        )
+    library = llama_cpp.llama_cpp
+    library.llama_log_set(_SILENCE(llama_cpp), None)
+    library.llama_backend_init()
+    return library
+
+
+@cache
+def _SILENCE(llama_cpp: Any) -> Any:  # noqa: N802 - a constant that needs the library to exist
+    """Return the log callback that prints nothing; cached, since llama.cpp keeps a bare pointer to it."""
+
+    def swallow(level: int, text: bytes, data: Any) -> None:
+        """Drop a log line."""
+
+    return llama_cpp.llama_log_callback(swallow)
+
+
+def physical_cores() -> int:
+    """Return the number of physical cores this process may run on, at least 1."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    cores = set()
+    for cpu in allowed:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text(encoding="ascii"))
+        except OSError:
+            cores.add(str(cpu))
+    return max(1, len(cores))
+
+
+class Engine:
+    """One open model with one memory. Not safe for two threads at a time.
+
+    Args:
+        path: The GGUF file.
+        settings: How to run it.
+
+    Raises:
+        JudgeUnavailableError: llama-cpp-python is missing or of another release.
+        ModelFileError: llama.cpp cannot load the file.
+    """
+
+    def __init__(self, path: Path, settings: EngineSettings) -> None:
+        self._c = _library()
+        self.settings = settings
+        self.tokens_decoded = 0
+        self.tokens_generated = 0
+        parameters = self._c.llama_model_default_params()
+        offload = bool(self._c.llama_supports_gpu_offload())
+        layers = settings.gpu_layers if settings.gpu_layers is not None else (-1 if offload else 0)
+        parameters.n_gpu_layers = layers if layers >= 0 else 10_000
+        self._model = self._c.llama_model_load_from_file(os.fsencode(path), parameters)
+        if not self._model:
+            raise ModelFileError(f"{path}: llama.cpp cannot load this file as a model.")
+        self._vocabulary = self._c.llama_model_get_vocab(self._model)
+        self.vocabulary_size = int(self._c.llama_vocab_n_tokens(self._vocabulary))
+        self.training_context = int(self._c.llama_model_n_ctx_train(self._model))
+        self._context: Any = None
+        self._memory: Any = None
+        self._batch: Any = None
+        self._cells = 0
+
+    # -- vocabulary ------------------------------------------------------------------------------
+
+    def tokenize(self, text: str, *, add_special: bool) -> list[int]:
+        """Turn a whole prompt into tokens; control strings in it become control tokens.
+
+        Args:
+            text: The rendered prompt. Lone surrogates become replacement characters.
+            add_special: Whether the vocabulary's own first token (BOS) is put in front.
+        """
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        while True:
+            buffer = (self._c.llama_token * room)()
+            count = self._c.llama_tokenize(
+                self._vocabulary, data, len(data), buffer, room, add_special, True
+            )
+            if count >= 0:
+                return list(buffer[:count])
+            room = -count
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """Return the bytes a token stands for; control tokens are empty unless `special`."""
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            count = self._c.llama_token_to_piece(self._vocabulary, token, buffer, room, 0, special)
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+
+    def control_tokens(self) -> list[Token]:
+        """Return the tokens that steer the model: turn marks, BOS, EOS and the like."""
+        c, vocabulary = self._c, self._vocabulary
+        tokens = []
+        for token in range(self.vocabulary_size):
+            if c.llama_vocab_is_control(vocabulary, token) or c.llama_vocab_is_eog(vocabulary, token):
+                text = self.piece(token, special=True).decode("utf-8", "replace")
+                if text:
+                    tokens.append(Token(token, text))
+        return tokens
+
+    def chat_template(self) -> str | None:
+        """Return the chat template that the file carries, or None."""
+        template = self._c.llama_model_chat_template(self._model, None)
+        return template.decode("utf-8", "replace") if template else None
+
+    def bos(self) -> Token | None:
+        """Return the vocabulary's first token, or None when it has none."""
+        return self._special(self._c.llama_vocab_bos(self._vocabulary))
+
+    def eos(self) -> Token | None:
+        """Return the vocabulary's last token, or None when it has none."""
+        return self._special(self._c.llama_vocab_eos(self._vocabulary))
+
+    def adds_bos(self) -> bool:
+        """Say whether the model was trained with the first token in front of every text."""
+        return bool(self._c.llama_vocab_get_add_bos(self._vocabulary))
+
+    def _special(self, token: int) -> Token | None:
+        if token < 0:
+            return None
+        return Token(token, self.piece(token, special=True).decode("utf-8", "replace"))
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def limits(self, cells: int) -> Limits:
+        """Make room for `cells` tokens, and return what plans may use."""
+        if cells > self._cells:
+            self._open_context(cells)
+        return Limits(self._cells, self.settings.batch, self.settings.sequences)
+
+    def _open_context(self, cells: int) -> None:
+        self._close_context()
+        padded = -(-cells // CELLS_PADDING) * CELLS_PADDING
+        sequences = self.settings.sequences
+        parameters = self._c.llama_context_default_params()
+        parameters.n_ctx = padded
+        parameters.n_batch = self.settings.batch
+        parameters.n_ubatch = self.settings.batch
+        parameters.n_seq_max = sequences
+        # Without this, each sequence gets its own share of the cells, and a copy moves buffers.
+        parameters.kv_unified = True
+        # At 0 the output buffer is batch x vocabulary: hundreds of megabytes that are never read.
+        parameters.n_outputs_max = sequences
+        parameters.n_threads = parameters.n_threads_batch = self.settings.threads or physical_cores()
+        self._context = self._c.llama_init_from_model(self._model, parameters)
+        if not self._context:
+            raise JudgeUnavailableError(
+                f"llama.cpp cannot make room for {padded} tokens.", hint="lower the judge's `window:` setting"
+            )
+        self._memory = self._c.llama_get_memory(self._context)
+        self._batch = self._c.llama_batch_init(self.settings.batch, 0, 1)
+        self._cells = int(self._c.llama_n_ctx(self._context))
+
+    def _close_context(self) -> None:
+        if self._context:
+            self._c.llama_batch_free(self._batch)
+            self._c.llama_free(self._context)
+        self._context = self._memory = self._batch = None
+        self._cells = 0
+
+    def close(self) -> None:
+        """Free the memory and the model. The engine cannot be used afterwards."""
+        self._close_context()
+        if self._model:
+            self._c.llama_model_free(self._model)
+        self._model = None
+
+    # -- decoding --------------------------------------------------------------------------------
+
+    def run(self, plan: Plan, read: Callable[[Logits], T]) -> Iterator[tuple[int, T]]:
+        """Carry out a plan made under `limits`.
+
+        Args:
+            plan: The plan.
+            read: Turns one row of logits (float32, one per vocabulary entry) into what is wanted. The
+                row is llama.cpp's own memory: valid during the call only.
+
+        Yields:
+            ``(prompt index, read(logits))`` after the batch that holds the prompt's last token.
+
+        Raises:
+            NativeError: llama.cpp refused a batch.
+        """
+        self._c.llama_memory_clear(self._memory, False)
+        for step in plan.steps:
+            if isinstance(step, Copy):
+                self._c.llama_memory_seq_cp(self._memory, step.source, step.target, -1, -1)
+            elif isinstance(step, Drop):
+                self._c.llama_memory_seq_rm(self._memory, step.sequence, -1, -1)
+            else:
+                outputs = self._decode(step.pieces)
+                yield from [(prompt, read(self._logits(slot))) for prompt, slot in outputs]
+
+    def _decode(self, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+        """Decode one batch; return ``(prompt, slot in the batch)`` of its outputs."""
+        batch = self._batch
+        total = sum(len(piece.tokens) for piece in pieces)
+        wanted = sum(piece.prompt is not None for piece in pieces)
+        if total > self.settings.batch or wanted > self.settings.sequences:
+            raise NativeError(f"a batch of {total} tokens and {wanted} outputs exceeds the limits")
+        outputs = []
+        slot = 0
+        for piece in pieces:
+            for offset, token in enumerate(piece.tokens):
+                batch.token[slot] = token
+                batch.pos[slot] = piece.start + offset
+                batch.n_seq_id[slot] = 1
+                batch.seq_id[slot][0] = piece.sequence
+                batch.logits[slot] = 0
+                slot += 1
+            if piece.prompt is not None:
+                batch.logits[slot - 1] = 1
+                outputs.append((piece.prompt, slot - 1))
+        batch.n_tokens = slot
+        status = self._c.llama_decode(self._context, batch)
+        if status != 0:
+            raise NativeError(f"llama_decode returned {status} for a batch of {slot} tokens")
+        self.tokens_decoded += slot
+        return outputs
+
+    def _logits(self, slot: int) -> Logits:
+        pointer = self._c.llama_get_logits_ith(self._context, slot)
+        if not pointer:
+            raise NativeError(f"llama.cpp has no logits for slot {slot}")
+        return np.ctypeslib.as_array(pointer, (self.vocabulary_size,))
+
+    # -- generation ------------------------------------------------------------------------------
+
+    def generate(self, tokens: Sequence[int], grammar: str, most: int) -> Generated:
+        """Continue a prompt greedily with a text that the grammar accepts.
+
+        Args:
+            tokens: The prompt.
+            grammar: GBNF with a rule ``root``.
+            most: Most tokens to generate; room for them must have been made with `limits`.
+
+        Raises:
+            NativeError: The grammar is not valid, or llama.cpp refused a batch.
+        """
+        sampler = self._c.llama_sampler_init_grammar(self._vocabulary, grammar.encode("utf-8"), b"root")
+        if not sampler:
+            raise NativeError("llama.cpp does not accept the grammar")
+        try:
+            return self._generate(tuple(tokens), sampler, most)
+        finally:
+            self._c.llama_sampler_free(sampler)
+
+    def _generate(self, tokens: tuple[int, ...], sampler: Any, most: int) -> Generated:
+        self._c.llama_memory_clear(self._memory, False)
+        step = self.settings.batch
+        for offset in range(0, len(tokens), step):
+            last = offset + step >= len(tokens)
+            piece = Piece(0, offset, tokens[offset : offset + step], 0 if last else None)
+            outputs = self._decode((piece,))
+        written = bytearray()
+        count = 0
+        position = len(tokens)
+        complete = False
+        while count < most:
+            token = self._next_token(self._logits(outputs[0][1]), sampler)
+            if token is None or self._c.llama_vocab_is_eog(self._vocabulary, token):
+                complete = token is not None
+                break
+            self._c.llama_sampler_accept(sampler, token)
+            written += self.piece(token)
+            count += 1
+            outputs = self._decode((Piece(0, position, (token,), 0),))
+            self.tokens_decoded -= 1  # a generated token is counted as such
+            position += 1
+        self.tokens_generated += count
+        return Generated(written.decode("utf-8", "replace"), count, complete)
+
+    def _next_token(self, logits: Logits, sampler: Any) -> int | None:
+        """Return the likeliest token that the grammar accepts, or None when it accepts none.
+
+        The grammar is asked for the likeliest few first: walking the whole vocabulary through it costs
+        more than decoding a token.
+        """
+        few = min(64, len(logits))
+        likeliest = np.argpartition(logits, -few)[-few:]
+        for candidates in (likeliest, np.arange(len(logits))):
+            accepted = self._accepted(candidates.astype(np.int32), logits, sampler)
+            if accepted is not None:
+                return accepted
+        return None
+
+    def _accepted(self, tokens: npt.NDArray[np.int32], logits: Logits, sampler: Any) -> int | None:
+        order = tokens[np.lexsort((tokens, -logits[tokens]))]  # likeliest first, lower id first on ties
+        data = (self._c.llama_token_data * len(order))()
+        for slot, token in enumerate(order):
+            data[slot].id = int(token)
+            data[slot].logit = float(logits[token])
+        array = self._c.llama_token_data_array(data=data, size=len(order), selected=-1, sorted=False)
+        self._c.llama_sampler_apply(sampler, ctypes.byref(array))
+        for slot in range(int(array.size)):
+            if array.data[slot].logit != -np.inf:
+                return int(array.data[slot].id)
+        return None

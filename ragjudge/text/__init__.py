@@ -1,0 +1,1 @@
+"""Texts in pieces: sentences, claims and words, with offsets into the original text."""
