@@ -29,7 +29,24 @@ _HOMES = {
     "open_judge": "ragjudge.judges.registry",
 }
 
-__all__ = [*sorted(_HOMES), "__version__"]
+__all__ = [
+    "AnswerRelevancy",
+    "ContextPrecision",
+    "ContextRecall",
+    "ContextRelevance",
+    "FakeJudge",
+    "Faithfulness",
+    "Judge",
+    "Metric",
+    "RagjudgeError",
+    "Report",
+    "Sample",
+    "Score",
+    "Scorer",
+    "__version__",
+    "evaluate",
+    "open_judge",
+]
 
 if TYPE_CHECKING:
     from ragjudge.errors import RagjudgeError

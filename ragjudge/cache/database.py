@@ -188,9 +188,9 @@ def _is_ours(key: Any, value: Any) -> bool:
     return key in SETTINGS and type(value) is type(SETTINGS[key]) and bool(value == SETTINGS[key])
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, most: int = 60) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def checked_text(name: str, mode: object, filename: object, value: object) -> str:
@@ -208,12 +208,14 @@ def checked_text(name: str, mode: object, filename: object, value: object) -> st
     if mode == _TEXT_MODE and filename is None and type(value) is str:
         return value
     if filename is not None:
-        what = f"names the file {_shown(filename)}"
+        what = f"names the file {_shown(filename, 300)}"
     elif mode != _TEXT_MODE:
         what = f"holds no plain text (mode {_shown(mode)}; a pickle has mode 4)"
     else:
         what = f"holds a value of type {type(value).__name__}"
-    raise CacheError(f"{name} of the cache {what}; ragjudge writes no such row and did not follow it.", hint=HINT)
+    raise CacheError(
+        f"the row {name!r} of the cache {what}; ragjudge writes no such row and did not use it.", hint=HINT
+    )
 
 
 def refuse(directory: Path, what: str) -> NoReturn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import diskcache
 
@@ -44,7 +44,7 @@ class TextDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache ships no type
         """Return the text of a row; any other row is refused, unread."""
         if read:
             _refuse("reading a value as a file")
-        return checked_text("a row", mode, filename, value)
+        return checked_text("?", mode, filename, value)
 
     def filename(self, key: object = None, value: object = None) -> NoReturn:
         """Refuse to name a file: values stand in the database."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from typing import Any, cast
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING, Any, cast
 
 from ragjudge.judges.base import digest
 from ragjudge.records import Call, Check
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 REQUEST_SCHEMA = 1
 """Version of the request's shape. Of its own, so that a new report format never empties a cache."""
@@ -60,7 +61,7 @@ def request_of(call: Call, fingerprint: str) -> tuple[JsonValue, dict[str, str]]
     else:
         document["grammar"] = _part(call.grammar, texts)
         document["max_tokens"] = call.max_tokens
-    return cast(JsonValue, document), texts
+    return cast("JsonValue", document), texts
 
 
 def key_of(document: JsonValue) -> str:

@@ -1,4 +1,4 @@
-"""What stands in a cache: named rows of JSON text, and the protocol of whatever keeps them.
+"""What stands in a cache: named rows of JSON text.
 
     call/<sha256 of the request>     {"answer": …, "digest": …, "request": …}
     text/<sha256 of the text>        a long text of a request, once
@@ -14,96 +14,27 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, TypeVar
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ragjudge.cache.keys import key_of, text_digest
+from ragjudge.cache.protocol import StoreStats
+from ragjudge.errors import CacheError
 from ragjudge.judges.base import canonical_json, digest
 from ragjudge.records import Answer
 
 STORE_SCHEMA = 1
 """Version of the rows; raised when a reader would have to change."""
 
-_ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
+_ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 
-class StoreStats(NamedTuple):
-    """What a store holds.
-
-    Attributes:
-        location: Where: a folder, or ``memory``.
-        calls: Stored calls that can be replayed.
-        texts: Long texts, each stored once.
-        bytes: Size of the store's files, or of its rows in memory.
-        templates: Calls by ``name@version`` of their template.
-        judges: Fingerprints of the judges, by the reference under which each was asked for.
-        damaged: Rows that failed their digest; they count as missing.
-    """
-
-    location: str
-    calls: int
-    texts: int
-    bytes: int
-    templates: dict[str, int]
-    judges: dict[str, tuple[str, ...]]
-    damaged: int
-
-
-class CallStore(Protocol):
-    """Keeps answers by the key of their request."""
-
-    @property
-    def location(self) -> str:
-        """Where it keeps them, for messages."""
-
-    @property
-    def damaged(self) -> int:
-        """Rows found damaged so far; each counts as missing."""
-
-    @property
-    def write_error(self) -> str | None:
-        """Why answers are kept in memory only, in one sentence; None while all are written."""
-
-    def get(self, key: str) -> Answer | None:
-        """Return the answer under a key, if there is one."""
-
-    def get_many(self, keys: Iterable[str]) -> dict[str, Answer]:
-        """Return the answers under those of the keys that have one."""
-
-    def put(self, document: JsonValue, texts: Mapping[str, str], answer: Answer) -> None:
-        """Keep an answer. Never raises for want of space, permission or a lock: see `write_error`.
-
-        Args:
-            document: The request, as `keys.request_of` writes it.
-            texts: The long texts of the request, by hash.
-            answer: The answer.
-        """
-
-    def remember_judge(self, reference: str, identity: Mapping[str, JsonValue]) -> None:
-        """Remember whom a reference meant, so that a replay needs no model file."""
-
-    def identities(self, reference: str) -> list[dict[str, JsonValue]]:
-        """Return the identity documents that a reference has meant, oldest first."""
-
-    def judges(self) -> dict[str, list[dict[str, JsonValue]]]:
-        """Return the identity documents of all references."""
-
-    def requests(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the key and the request of every stored call, in the order of the keys."""
-
-    def text(self, name: str) -> str | None:
-        """Return a long text by its hash, if it is stored."""
-
-    def stats(self) -> StoreStats:
-        """Count what is stored; reads all of it."""
-
-    def close(self) -> None:
-        """Write what could not be written before, and let go of the files."""
+_Self = TypeVar("_Self", bound="RowStore")
 
 
 class RowStore(ABC):
-    """A `CallStore` over anything that can keep named texts."""
+    """A `protocol.CallStore` over anything that can keep named texts."""
 
     def __init__(self) -> None:
         self._damaged: set[str] = set()
@@ -159,7 +90,9 @@ class RowStore(ABC):
         plain = answer.model_dump(mode="json")
         entry = {"request": document, "answer": plain, "digest": _entry_digest(key, plain)}
         new = [name for name in texts if name not in self._saved_texts and self._lacks_text(name)]
-        self._write({f"text/{name}": canonical_json(texts[name]) for name in new} | {f"call/{key}": canonical_json(entry)})
+        rows = {f"text/{name}": canonical_json(texts[name]) for name in new}
+        rows[f"call/{key}"] = canonical_json(entry)
+        self._write(rows)
         self._saved_texts.update(texts)
 
     def remember_judge(self, reference: str, identity: Mapping[str, JsonValue]) -> None:
@@ -179,7 +112,7 @@ class RowStore(ABC):
     def judges(self) -> dict[str, list[dict[str, JsonValue]]]:
         """Return the identity documents of all references, sorted by reference."""
         entries = [self._judge(name, text) for name, text in self._scan("judge/")]
-        return dict(sorted(entry for entry in entries if entry))
+        return dict(sorted((entry for entry in entries if entry), key=lambda entry: entry[0]))
 
     def requests(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the key and the request of every stored call, in the order of the keys."""
@@ -202,7 +135,7 @@ class RowStore(ABC):
         """Count what is stored; reads all of it."""
         templates = Counter(_template_label(request) for _, request in self.requests())
         judges = {
-            reference: tuple(digest(document) for document in documents)  # type: ignore[arg-type]
+            reference: tuple(digest(document) for document in documents)
             for reference, documents in self.judges().items()
         }
         return StoreStats(
@@ -221,7 +154,8 @@ class RowStore(ABC):
         try:
             request, plain = entry["request"], entry["answer"]
             key = key_of(request)
-            if name == f"call/{key}" and entry["digest"] == _entry_digest(key, plain) and isinstance(request, dict):
+            whole = name == f"call/{key}" and entry["digest"] == _entry_digest(key, plain)
+            if whole and (request["kind"] == "check") == (plain["kind"] == "verdict"):
                 return request, _ANSWER.validate_python(plain)
         except (KeyError, TypeError, ValueError, RecursionError, ValidationError):
             pass
@@ -240,41 +174,19 @@ class RowStore(ABC):
         return None
 
     def _lacks_text(self, name: str) -> bool:
-        return self.text(name) is None
+        try:
+            return self.text(name) is None
+        except CacheError:  # an unreadable row is written anew
+            return True
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a store without files has nothing to do
         """Let go of what the store holds."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self: _Self) -> _Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class MemoryStore(RowStore):
-    """A store that lasts as long as the process: what ``--no-cache`` uses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rows: dict[str, str] = {}
-
-    @property
-    def location(self) -> str:
-        """The word ``memory``."""
-        return "memory"
-
-    def _read(self, names: Sequence[str]) -> dict[str, str]:
-        return {name: self._rows[name] for name in names if name in self._rows}
-
-    def _scan(self, prefix: str) -> Iterator[tuple[str, str]]:
-        yield from sorted((name, text) for name, text in self._rows.items() if name.startswith(prefix))
-
-    def _write(self, rows: dict[str, str]) -> None:
-        self._rows.update(rows)
-
-    def _bytes(self) -> int:
-        return sum(len(name) + len(text) for name, text in self._rows.items())
 
 
 def _entry_digest(key: str, answer: JsonValue) -> str:

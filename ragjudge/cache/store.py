@@ -7,9 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING
 
 from ragjudge.cache.database import (
     BUSY_SECONDS,
@@ -22,11 +20,15 @@ from ragjudge.cache.database import (
     connect,
 )
 from ragjudge.cache.lock import opening_lock
-from ragjudge.cache.rows import STORE_SCHEMA, CallStore, MemoryStore, RowStore, StoreStats
+from ragjudge.cache.memory import MemoryStore
+from ragjudge.cache.protocol import CallStore, StoreStats
+from ragjudge.cache.rows import STORE_SCHEMA, RowStore
 from ragjudge.errors import CacheError
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from pydantic import JsonValue
 
     from ragjudge.cache.disk import TextCache
 
@@ -81,13 +83,10 @@ class Store(RowStore):
         self._cache: TextCache | None = None
         if os.path.expandvars(self.directory) != str(self.directory):
             raise CacheError(f"the cache's folder {self.directory} has an environment variable in its name.")
+        self._connection: sqlite3.Connection | None = None
         with ExitStack() as undo, as_cache_error(self.directory, "opened"):
             undo.callback(self._let_go)
-            self._connection: sqlite3.Connection | None = None
-            if read_only:
-                self._open_for_reading()
-            else:
-                self._open_for_writing()
+            self._open_for_reading() if read_only else self._open_for_writing()
             self._check_schema()
             undo.pop_all()
 
@@ -128,7 +127,7 @@ class Store(RowStore):
             newer = found.isdecimal() and found.isascii() and len(found) < 10 and int(found) > STORE_SCHEMA
             what = "was written by a newer ragjudge" if newer else "says a version that no ragjudge wrote"
             raise CacheError(
-                f"the cache at {self.directory} {what}: schema {found[:20]!r}, this one knows {STORE_SCHEMA}.",
+                f"the cache at {self.directory} {what}: schema {found[:20]!r} (known: {STORE_SCHEMA}).",
                 hint=f"update ragjudge, or {HINT}" if newer else HINT,
             )
 
@@ -176,40 +175,39 @@ class Store(RowStore):
     def _write(self, rows: dict[str, str]) -> None:
         if self._cache is None:
             return
-        if self._write_error is None and self._try_to_write(rows):
-            return
-        self._unsaved.update(rows)
+        if self._write_error is not None or not self._try_to_write(self._cache, rows):
+            self._unsaved.update(rows)
 
-    def _try_to_write(self, rows: dict[str, str]) -> bool:
+    def _try_to_write(self, cache: TextCache, rows: dict[str, str]) -> bool:
         from ragjudge.cache.disk import WRITE_ERRORS
 
-        assert self._cache is not None  # noqa: S101 - both callers have looked
         try:
-            self._cache.write(rows)
+            cache.write(rows)
         except WRITE_ERRORS as error:
-            why = str(error) or f"another process kept it locked for over {BUSY_SECONDS:.0f} s"
-            self._write_error = (
-                f"the cache at {self.directory} cannot be written: {why}; "
-                "new answers are kept in memory and are lost unless it can be written at the end."
-            )
+            self._note(error)
             return False
         return True
 
+    def _note(self, error: Exception) -> None:
+        why = str(error) or f"another process kept it locked for over {BUSY_SECONDS:.0f} s"
+        self._write_error = (
+            f"the cache at {self.directory} cannot be written: {why}; "
+            "new answers are kept in memory, and are lost unless it can be written at the end."
+        )
+
     def remember_judge(self, reference: str, identity: Mapping[str, JsonValue]) -> None:
-        """Remember whom a reference meant; other processes may add to the same list."""
+        """Remember whom a reference meant; other processes may be adding to the same list."""
         if self._cache is None or dict(identity) in self.identities(reference):
             return
         from ragjudge.cache.disk import WRITE_ERRORS
 
-        with ExitStack() as stack:
+        if self._write_error is None:
             try:
-                if self._write_error is None:
-                    stack.enter_context(self._cache.transact())
-                super().remember_judge(reference, identity)
-                stack.close()
+                with self._cache.transact():
+                    super().remember_judge(reference, identity)
             except WRITE_ERRORS as error:
-                self._write_error = f"the cache at {self.directory} cannot be written: {error or 'locked'}."
-                super().remember_judge(reference, identity)
+                self._note(error)
+        super().remember_judge(reference, identity)  # in memory, if it did not get to the disk
 
     def _bytes(self) -> int:
         total = 0
@@ -222,7 +220,7 @@ class Store(RowStore):
         """Write what could not be written before, and let go of the files."""
         if self._cache is not None and self._unsaved:
             self._cache.close()  # leaves a transaction behind that failed half-way
-            if self._try_to_write(self._unsaved):
+            if self._try_to_write(self._cache, self._unsaved):
                 self._unsaved = {}
                 self._write_error = None
         self._let_go()
@@ -238,9 +236,6 @@ class Store(RowStore):
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-
-    def __enter__(self) -> Any:
-        return self
 
 
 def _make_private(directory: Path) -> None:

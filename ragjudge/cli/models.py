@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -209,9 +210,7 @@ def _reported(path: Path, entry: ModelEntry | None) -> ModelFileError | None:
 @contextmanager
 def _shown_progress(name: str) -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """Show progress on standard error: a bar on a terminal, else one line per tenth."""
-    import sys
-
-    if sys.stderr.isatty():
+    if _is_terminal():
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -233,6 +232,10 @@ def _shown_progress(name: str) -> Iterator[tuple[Progress, Callable[[str], None]
             click.echo(f"{name}: {_megabytes(done)} of {_megabytes(total)} ({10 * tenth} %)", err=True)
 
     yield line_per_tenth, lambda text: click.echo(text, err=True)
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()
 
 
 def _megabytes(size: int) -> str:

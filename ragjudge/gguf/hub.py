@@ -28,10 +28,13 @@ _PROGRAM = """
 import json, sys
 from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 repo, name, folder, size, sha256 = sys.argv[1:]
-held = get_hf_file_metadata(hf_hub_url(repo, name), timeout=5)
-print(json.dumps({"size": held.size, "etag": held.etag}), flush=True)
-if held.size in (None, int(size)) and (len(held.etag or "") != 64 or held.etag == sha256):
-    hf_hub_download(repo, name, local_dir=folder)
+try:
+    held = get_hf_file_metadata(hf_hub_url(repo, name), timeout=5)
+    print(json.dumps({"size": held.size, "etag": held.etag}), flush=True)
+    if held.size in (None, int(size)) and (len(held.etag or "") != 64 or held.etag == sha256):
+        hf_hub_download(repo, name, local_dir=folder)
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}")
 """
 
 # Plain HTTP: one host to reach and one place to resume from. No telemetry, no bar of its own.

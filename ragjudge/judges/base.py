@@ -95,6 +95,14 @@ class Judge(ABC):
             PromptTooLongError: A prompt does not fit the window; raised before anything is decoded.
         """
 
+    def recognises(self, document: Mapping[str, JsonValue]) -> bool:
+        """Say whether the identity under which this reference was met before can still be this judge's.
+
+        Asked when `identity` cannot be told, so that a replay needs no model file. A judge with settings
+        in its identity answers False when the document has other settings.
+        """
+        return True
+
     def close(self) -> None:  # noqa: B027 - most judges hold nothing
         """Free what the judge holds. It may be asked again; it then opens again."""
 

@@ -113,6 +113,9 @@ def _is_end_before_space(place: _Place) -> bool:
     core = place.before.lower().rstrip(_CLOSERS)
     if not core:
         return not goes_on
+    if core != place.before.lower() and not place.close:
+        # 'the value of "x". The': what a quote or bracket closes before the stop is no abbreviation.
+        return True
     if goes_on:
         return _is_end_before_lower(place, core)
     if word[0].isdigit():
@@ -170,7 +173,7 @@ def _is_end_before_upper(place: _Place, core: str, word: str) -> bool:
     if _FIGURE.fullmatch(core):
         return not (place.at_start and core.isdigit() and len(core) <= 3)
     is_starter = follower in STARTERS and len(word) > 1
-    if len(core) == 1:
+    if len(core) == 1 and core.isalpha():
         return _is_end_after_letter(place, is_starter)
     if core in {"a.m", "p.m", "am", "pm"}:
         return follower not in AFTER_CLOCK_TIME

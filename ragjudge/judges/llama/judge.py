@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
 
-from ragjudge.errors import ModelFileError, ModelMissingError, PromptTooLongError
+from ragjudge.errors import ConfigError, ModelFileError, ModelMissingError, PromptTooLongError
 from ragjudge.gguf.digest import sha256_of
+from ragjudge.gguf.locate import missing
+from ragjudge.gguf.manifest import load_manifest
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.judges.llama.chat import PLAIN, ChatFormat, Neutraliser, from_template
+from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.trie import plan
 from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
 
 if TYPE_CHECKING:
-    from ragjudge.judges.llama.native import Engine, EngineSettings, Logits
+    from ragjudge.gguf.manifest import ModelEntry
+    from ragjudge.judges.llama.native import Engine, Logits
 
 DEFAULT_WINDOW = 8192
 """Longest prompt in tokens, when neither the user nor a shorter training context says otherwise."""
@@ -49,8 +53,10 @@ class LlamaJudge(Judge):
 
     Args:
         id: The reference by which the user asked for it.
-        path: The GGUF file.
-        chat: ``auto`` = the file's own chat template, or plain text when it has none; ``plain``.
+        path: The GGUF file; it need not be here as long as every call is replayed.
+        entry: What the manifest knows about it; its digest stands in for a file that is not here.
+        chat: ``auto`` = the file's own chat template, or plain text when it has none; ``plain``; None =
+            what the manifest says of a file with this content, else ``auto``.
         window: Longest prompt in tokens; None = 8192, or the model's training context if smaller.
         settings: How to run the model; None = automatic.
     """
@@ -60,27 +66,57 @@ class LlamaJudge(Judge):
         id: str,  # noqa: A002 - the field's standard name
         path: Path,
         *,
-        chat: Chat = "auto",
+        entry: ModelEntry | None = None,
+        chat: Chat | None = None,
         window: int | None = None,
         settings: EngineSettings | None = None,
     ) -> None:
         super().__init__(id)
         self.path = path
-        self.chat: Chat = chat
+        self.entry = entry
+        self.chat = chat
         self.window = window
-        self._settings = settings
+        self._settings = settings or EngineSettings()
         self._open: _Open | None = None
         self._lock = threading.Lock()
 
     def identity(self) -> Identity:
-        """Name the file by its content.
+        """Name the file by its content; a file of the manifest need not be here.
 
         Raises:
-            ModelMissingError: The file is not here.
+            ModelMissingError: The file is not here, and the manifest does not know it.
+            ConfigError: The file under a manifest's name is another one.
         """
-        if not self.path.is_file():
-            raise ModelMissingError(f"judge {self.id!r}: there is no model file at {self.path}.")
-        return llama_identity(sha256_of(self.path), chat=self.chat, window=self.window)
+        if self.path.is_file():
+            digest = sha256_of(self.path)
+            if self.entry is not None and self.entry.sha256 != digest:
+                raise ConfigError(
+                    f"judge {self.id!r}: {self.path} has sha256 {digest}, and the manifest says "
+                    f"{self.entry.sha256}; one name cannot mean two models.",
+                    hint=f"fetch the right file with `ragjudge models pull {self.entry.name}`, or name "
+                    "this one by its path",
+                )
+            return self._identity_of(digest)
+        if self.entry is not None:
+            return self._identity_of(self.entry.sha256)
+        raise self._missing()
+
+    def recognises(self, document: Mapping[str, JsonValue]) -> bool:
+        """Say whether an identity met earlier can be this judge's. See `Judge.recognises`."""
+        model = document.get("model")
+        return isinstance(model, str) and self._identity_of(model).document == document
+
+    def _identity_of(self, digest: str) -> Identity:
+        return llama_identity(digest, chat=self._chat_of(digest), window=self.window)
+
+    def _chat_of(self, digest: str) -> Chat:
+        if self.chat is not None:
+            return self.chat
+        entry = load_manifest().by_sha256(digest)
+        return entry.chat if entry is not None else "auto"
+
+    def _missing(self) -> ModelMissingError:
+        return missing(self.id if self.entry is None else self.entry.name, self.entry)
 
     def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
         """Answer checks from one token trie, and open prompts one by one. See `Judge.ask`."""
@@ -111,14 +147,14 @@ class LlamaJudge(Judge):
 
     def _load(self) -> _Open:
         from ragjudge.gguf.header import check_gguf
-        from ragjudge.judges.llama.native import Engine, EngineSettings
+        from ragjudge.judges.llama.native import Engine
 
         if not self.path.is_file():
-            raise ModelMissingError(f"judge {self.id!r}: there is no model file at {self.path}.")
+            raise self._missing()
         check_gguf(self.path)
-        engine = Engine(self.path, self._settings or EngineSettings())
+        engine = Engine(self.path, self._settings)
         bos, eos = engine.bos(), engine.eos()
-        template = engine.chat_template() if self.chat == "auto" else None
+        template = engine.chat_template() if self._chat_of(sha256_of(self.path)) == "auto" else None
         chat = PLAIN
         if template is not None:
             chat = from_template(template, bos=bos.text if bos else "", eos=eos.text if eos else "")

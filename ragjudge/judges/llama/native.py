@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragjudge.errors import JudgeUnavailableError, ModelFileError
+from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.trie import Copy, Drop, Limits, Piece, Plan
 
 LLAMA_CPP_PYTHON = "0.3.36"
@@ -51,23 +51,6 @@ class Generated(NamedTuple):
     text: str
     tokens: int
     complete: bool
-
-
-@dataclass(frozen=True)
-class EngineSettings:
-    """How a model is run; nothing here changes an answer beyond floating-point noise.
-
-    Attributes:
-        threads: Worker threads; None = one per physical core.
-        gpu_layers: Layers to offload; None = all when this build of llama.cpp has a GPU backend.
-        batch: Most tokens in one batch.
-        sequences: Most sequences held at one time.
-    """
-
-    threads: int | None = None
-    gpu_layers: int | None = None
-    batch: int = 512
-    sequences: int = 32
 
 
 @cache

@@ -1,0 +1,85 @@
+"""What a keeper of answers offers to whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ragjudge.records import Answer
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+
+class StoreStats(NamedTuple):
+    """What a store holds.
+
+    Attributes:
+        location: Where: a folder, or ``memory``.
+        calls: Stored calls that can be replayed.
+        texts: Long texts, each stored once.
+        bytes: Size of the store's files, or of its rows in memory.
+        templates: Calls by ``name@version`` of their template.
+        judges: Fingerprints of the judges, by the reference under which each was asked for.
+        damaged: Rows that failed their digest; they count as missing.
+    """
+
+    location: str
+    calls: int
+    texts: int
+    bytes: int
+    templates: dict[str, int]
+    judges: dict[str, tuple[str, ...]]
+    damaged: int
+
+
+class CallStore(Protocol):
+    """Keeps answers by the key of their request."""
+
+    @property
+    def location(self) -> str:
+        """Where it keeps them, for messages."""
+
+    @property
+    def damaged(self) -> int:
+        """Rows found damaged so far; each counts as missing."""
+
+    @property
+    def write_error(self) -> str | None:
+        """Why answers are kept in memory only, in one sentence; None while all are written."""
+
+    def get(self, key: str) -> Answer | None:
+        """Return the answer under a key, if there is one."""
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, Answer]:
+        """Return the answers under those of the keys that have one."""
+
+    def put(self, document: JsonValue, texts: Mapping[str, str], answer: Answer) -> None:
+        """Keep an answer. Never raises for want of space, permission or a lock: see `write_error`.
+
+        Args:
+            document: The request, as `keys.request_of` writes it.
+            texts: The long texts of the request, by hash.
+            answer: The answer.
+        """
+
+    def remember_judge(self, reference: str, identity: Mapping[str, JsonValue]) -> None:
+        """Remember whom a reference meant, so that a replay needs no model file."""
+
+    def identities(self, reference: str) -> list[dict[str, JsonValue]]:
+        """Return the identity documents that a reference has meant, oldest first."""
+
+    def judges(self) -> dict[str, list[dict[str, JsonValue]]]:
+        """Return the identity documents of all references."""
+
+    def requests(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the key and the request of every stored call, in the order of the keys."""
+
+    def text(self, name: str) -> str | None:
+        """Return a long text by its hash, if it is stored."""
+
+    def stats(self) -> StoreStats:
+        """Count what is stored; reads all of it."""
+
+    def close(self) -> None:
+        """Write what could not be written before, and let go of the files."""

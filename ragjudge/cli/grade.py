@@ -1,0 +1,103 @@
+"""``ragjudge grade``: metrics over the rows of a data file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ragjudge.cli.options import JudgeOptions, judge_options, report_options
+
+
+@click.command("grade", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
+@judge_options
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-m", "--metric", "names", multiple=True, required=True, metavar="NAME", help="A metric; may be repeated."
+)
+@click.option(
+    "-t",
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="[NAME=]VALUE",
+    help="Smallest passing value, from 0 to 1, of all metrics or of one. [the metric's own]",
+)
+@click.option("--mode", type=click.Choice(["decomposed", "holistic"]), default="decomposed", show_default=True)
+@click.option("--by", type=click.Choice(["chunks", "claims"]), help="Variant of context-precision. [chunks]")
+@report_options
+def grade(
+    options: JudgeOptions,
+    data: Path,
+    names: tuple[str, ...],
+    thresholds: tuple[str, ...],
+    mode: str,
+    by: str | None,
+    outputs: tuple[Path, ...],
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Grade the rows of DATA (.jsonl, .json or .csv) with one or more metrics."""
+    from ragjudge.cli.grading import grade_cells
+    from ragjudge.datasets.load import load_samples
+    from ragjudge.errors import ConfigError, DataError
+    from ragjudge.metrics.registry import canonical_name, make_metric
+    from ragjudge.reports.registry import check_outputs
+    from ragjudge.runner import Cell, Task
+
+    check_outputs(outputs)
+    wanted = list(dict.fromkeys(canonical_name(name, where="--metric") for name in names))
+    if by is not None and "context_precision" not in wanted:
+        raise ConfigError("--by belongs to context-precision, which is not among the metrics.")
+    smallest = _thresholds(thresholds, wanted)
+    metrics = [
+        make_metric(name, mode=mode, by=by if name == "context_precision" else None)  # type: ignore[arg-type]
+        for name in wanted
+    ]
+    judge = options.open_judge()
+    samples = load_samples(data)
+    if not samples:
+        raise DataError(f"{data}: the file holds no rows.")
+    cells = [
+        Cell(
+            sample,
+            tuple(
+                Task(metric.name, metric, sample, smallest.get(metric.name, metric.default_threshold))
+                for metric in metrics
+            ),
+        )
+        for sample in samples
+    ]
+    return grade_cells(
+        cells,
+        {"": judge},
+        place=options.place,
+        replay=options.replay,
+        outputs=outputs,
+        quiet=quiet,
+        verbose=verbose,
+    )
+
+
+def _thresholds(given: tuple[str, ...], wanted: list[str]) -> dict[str, float]:
+    """Read ``0.8`` and ``faithfulness=0.8``; one that names a metric wins."""
+    from ragjudge.errors import UsageError
+    from ragjudge.metrics.registry import canonical_name
+    from ragjudge.scorers import check_threshold
+
+    common: dict[str, float] = {}
+    named: dict[str, float] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            number = check_threshold(float(value))
+        except ValueError:
+            raise UsageError(f"--threshold {text!r}: {value!r} is no number from 0 to 1.") from None
+        if not equals:
+            common = dict.fromkeys(wanted, number)
+            continue
+        metric = canonical_name(name, where="--threshold")
+        if metric not in wanted:
+            raise UsageError(f"--threshold {text!r}: {metric} is not among the metrics.")
+        named[metric] = number
+    return {**common, **named}

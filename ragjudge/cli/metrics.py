@@ -1,0 +1,38 @@
+"""``ragjudge metrics``: what can be scored, and what each metric needs."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("metrics")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def metrics(form: str) -> None:
+    """List the metrics: what they mean, the fields they need and the threshold they have."""
+    from ragjudge.metrics.registry import make_metric, metric_class, metric_names
+
+    rows = []
+    for name in metric_names():
+        for by in metric_class(name).variants or (None,):
+            metric = make_metric(name, by=by)
+            summary = (type(metric).__doc__ or "").splitlines()[0]
+            rows.append(
+                {
+                    "name": name,
+                    "by": by,
+                    "needs": list(metric.requires),
+                    "threshold": metric.default_threshold,
+                    "modes": ["decomposed", "holistic"],
+                    "summary": summary,
+                }
+            )
+    if form == "json":
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        title = f"{row['name']}[{row['by']}]" if row["by"] else str(row["name"])
+        needs = ", ".join(row["needs"])  # type: ignore[arg-type]
+        click.echo(f"{title:<27} needs {needs:<20} threshold {row['threshold']}")
+        click.echo(f"{'':<27} {row['summary']}")

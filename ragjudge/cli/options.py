@@ -1,0 +1,121 @@
+"""The options that all grading commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ragjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragjudge.judges.base import Judge
+    from ragjudge.sessions import CachePlace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Which judge to ask, how to run it, and where its answers are kept.
+
+    Attributes:
+        judge: Name, path or ``fake``; None = the default.
+        window: Longest prompt in tokens.
+        threads: Worker threads.
+        gpu_layers: Layers to offload, -1 = all.
+        cache: The cache folder; None = the default one.
+        no_cache: Keep answers in memory only.
+        replay: Ask no judge.
+    """
+
+    judge: str | None
+    window: int | None
+    threads: int | None
+    gpu_layers: int | None
+    cache: Path | None
+    no_cache: bool
+    replay: bool
+
+    @property
+    def place(self) -> CachePlace:
+        """The cache to open."""
+        return False if self.no_cache else self.cache
+
+    def open_judge(self) -> Judge:
+        """Make the judge that the options name.
+
+        Raises:
+            UnknownNameError: There is no such judge.
+            ConfigError: A setting is out of its range.
+        """
+        from ragjudge.judges.registry import open_judge
+
+        return open_judge(
+            self.judge, window=self.window, threads=self.threads, gpu_layers=self.gpu_layers
+        )
+
+
+def judge_options(command: F) -> F:
+    """Add the options of `JudgeOptions` to a command; they arrive as its argument ``options``."""
+
+    def collected(**values: Any) -> Any:
+        options = JudgeOptions(**{name: values.pop(name) for name in JudgeOptions.__dataclass_fields__})
+        if options.no_cache and options.replay:
+            raise UsageError("--replay answers from the cache, and --no-cache has none; give one of them.")
+        if options.no_cache and options.cache is not None:
+            raise UsageError("--cache and --no-cache contradict each other; give one of them.")
+        return command(options=options, **values)
+
+    collected.__name__, collected.__doc__ = command.__name__, command.__doc__
+    for option in reversed(
+        (
+            click.option(
+                "--judge", metavar="ID", help="Model name, path of a .gguf file, or fake. [$RAGJUDGE_JUDGE]"
+            ),
+            click.option("--window", type=click.IntRange(min=64), help="Longest prompt in tokens. [8192]"),
+            click.option("--threads", type=click.IntRange(min=1), help="Threads. [one per physical core]"),
+            click.option(
+                "--gpu-layers",
+                type=click.IntRange(min=-1),
+                help="Layers on the GPU, -1 for all. [all, when llama.cpp was built for one]",
+            ),
+            click.option(
+                "--cache",
+                type=click.Path(path_type=Path, file_okay=False),
+                metavar="DIR",
+                help="Cache folder. [$RAGJUDGE_CACHE, else a folder among your data]",
+            ),
+            click.option("--no-cache", is_flag=True, help="Neither read nor write a cache."),
+            click.option("--replay", is_flag=True, help="Ask no judge: answer from the cache alone."),
+        )
+    ):
+        collected = option(collected)
+    # click has put the options on the wrapper; those of the command itself stay in front.
+    collected.__click_params__ = [  # type: ignore[attr-defined]
+        *collected.__click_params__,  # type: ignore[attr-defined]
+        *getattr(command, "__click_params__", []),
+    ]
+    return collected  # type: ignore[return-value]
+
+
+def report_options(command: F) -> F:
+    """Add ``-o``, ``--quiet`` and ``--verbose``."""
+    for option in (
+        click.option("-v", "--verbose", is_flag=True, help="Show every failed claim."),
+        click.option("-q", "--quiet", is_flag=True, help="Print the totals only."),
+        click.option(
+            "-o",
+            "--output",
+            "outputs",
+            multiple=True,
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Write the report (.json) or its rows (.jsonl); may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,77 @@
+"""``ragjudge score``: one metric for one answer."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ragjudge.cli.options import JudgeOptions, judge_options
+from ragjudge.cli.textarg import read_text_argument
+
+_TEXT = "The text itself, - for standard input, or @FILE."
+
+
+@click.command("score", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
+@judge_options
+@click.argument("metric")
+@click.option("--input", "question", metavar="TEXT", help=f"The question. {_TEXT}")
+@click.option("--output", "answer", metavar="TEXT", help="The answer.")
+@click.option("--expected", metavar="TEXT", help="The reference answer.")
+@click.option(
+    "--context", "contexts", multiple=True, metavar="TEXT", help="A retrieved chunk; repeat it in rank order."
+)
+@click.option("--threshold", type=float, help="Smallest passing value, from 0 to 1. [the metric's own]")
+@click.option("--mode", type=click.Choice(["decomposed", "holistic"]), default="decomposed", show_default=True)
+@click.option("--by", type=click.Choice(["chunks", "claims"]), help="Variant of context-precision. [chunks]")
+@click.option("--on-empty", type=click.Choice(["skip", "fail"]), help="What nothing to judge means.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def score(
+    options: JudgeOptions,
+    metric: str,
+    question: str | None,
+    answer: str | None,
+    expected: str | None,
+    contexts: tuple[str, ...],
+    threshold: float | None,
+    mode: str,
+    by: str | None,
+    on_empty: str | None,
+    form: str,
+) -> int:
+    """Score one answer with METRIC, e.g. faithfulness. See `ragjudge metrics`."""
+    from ragjudge.cache.opening import open_caching_judge
+    from ragjudge.cli.grading import exit_code
+    from ragjudge.metrics.registry import make_metric
+    from ragjudge.records import Sample
+    from ragjudge.runner import Cell, Runner, Task
+    from ragjudge.scorers import check_threshold
+    from ragjudge.sessions import open_store
+
+    made = make_metric(metric, mode=mode, by=by)  # type: ignore[arg-type]  # click has checked the choices
+    sample = Sample(
+        id="sample",
+        input=None if question is None else read_text_argument(question),
+        output=None if answer is None else read_text_argument(answer),
+        expected=None if expected is None else read_text_argument(expected),
+        contexts=tuple(map(read_text_argument, contexts)) or None,
+    )
+    smallest = check_threshold(made.default_threshold if threshold is None else threshold)
+    task = Task(made.name, made, sample, smallest, on_empty)  # type: ignore[arg-type]
+    judge = options.open_judge()
+    with open_store(options.place, read_only=options.replay) as store:
+        asked = open_caching_judge(judge, store, replay=options.replay)
+        try:
+            report = Runner({"": asked}).run([Cell(sample, (task,))])
+        finally:
+            judge.close()
+    result = report.rows[0].scores[made.name]
+    if form == "json":
+        click.echo(json.dumps(result.model_dump(mode="json"), indent=2))
+    else:
+        from rich.console import Console
+
+        from ragjudge.reports.terminal import print_score
+
+        print_score(result, Console())
+    return exit_code(report)

@@ -1,0 +1,1 @@
+"""From data files and rows of many dialects to samples."""

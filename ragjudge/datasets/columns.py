@@ -1,0 +1,267 @@
+"""Which column of a row is which field of a sample. The only place that knows foreign names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ragjudge.datasets.values import describe, plain_json, quoting_hint, text_of
+from ragjudge.errors import DataError
+from ragjudge.records import Sample
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+
+class Dialect(NamedTuple):
+    """The column names of one tool.
+
+    Attributes:
+        tool: Whose names they are.
+        input: Names of the question.
+        output: Names of the answer.
+        contexts: Names of the retrieved chunks.
+        expected: Names of the reference answer.
+        other_context: Names that mean retrieved chunks elsewhere but something else here. In a row with
+            one of this dialect's own `contexts` they are metadata.
+    """
+
+    tool: str
+    input: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    other_context: tuple[str, ...] = ()
+
+
+DIALECTS = (
+    Dialect(
+        "ragjudge",
+        input=("input", "question", "query"),
+        output=("output", "answer", "response"),
+        contexts=("contexts", "context"),
+        expected=("expected", "reference", "ground_truth"),
+    ),
+    Dialect(
+        "Ragas",
+        input=("user_input",),
+        output=("response",),
+        contexts=("retrieved_contexts",),
+        expected=("reference",),
+    ),
+    Dialect(
+        "Ragas 0.1",
+        input=("question",),
+        output=("answer",),
+        contexts=("contexts",),
+        expected=("ground_truth", "ground_truths"),
+    ),
+    Dialect(
+        "DeepEval",
+        input=("input",),
+        output=("actual_output", "actualOutput"),
+        contexts=("retrieval_context", "retrievalContext"),
+        expected=("expected_output", "expectedOutput"),
+        # There `context` is what an ideal retriever would have found.
+        other_context=("context",),
+    ),
+    Dialect("promptfoo", input=("query",), output=("providerOutput",), contexts=("context",)),
+    Dialect("autoevals", input=("input",), output=("output",), contexts=("context",), expected=("expected",)),
+    Dialect(
+        "RAGChecker",
+        input=("query",),
+        output=("response",),
+        contexts=("retrieved_context",),
+        expected=("gt_answer",),
+    ),
+    Dialect("TruLens", input=("query",), contexts=("context",), expected=("expected_response",)),
+)
+
+FIELDS = ("input", "output", "contexts", "expected")
+ID_NAMES = ("id", "query_id")
+CHUNK_TEXT_NAMES = ("text", "content", "page_content")
+
+ACCEPTED: dict[str, tuple[str, ...]] = {
+    field: tuple(dict.fromkeys(name for dialect in DIALECTS for name in getattr(dialect, field)))
+    for field in FIELDS
+}
+"""For each field of a sample the column names it may have, ragjudge's own first."""
+
+_FIELD_OF = {name: field for field, names in ACCEPTED.items() for name in names}
+
+
+class Given(NamedTuple):
+    """One field as a row gave it."""
+
+    name: str
+    value: Any
+
+
+def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample:
+    """Make a sample of a row.
+
+    A value of null is not given. What is no field goes to the metadata, when JSON has a word for it.
+
+    Args:
+        row: The row; a mapping under ``vars`` is taken for the row's own columns.
+        where: The place for messages, e.g. ``rows.jsonl, line 3``.
+        index: Number of the row, from 1; a row without an id is called ``row-<index>``.
+
+    Raises:
+        DataError: A column has a value of a wrong type, or two names of one field differ.
+    """
+    columns = _columns(row, where)
+    fields = read_fields(columns, where=where)
+    id_name = next((name for name in ID_NAMES if columns.get(name) is not None), None)
+    used = {name for name in columns if name in _FIELD_OF} - _asides(columns)
+    metadata = _metadata(
+        {name: value for name, value in columns.items() if name not in used and name != id_name}, where
+    )
+    return Sample(
+        id=f"row-{index}" if id_name is None else _id(columns[id_name], f"{where}: {id_name!r}"),
+        metadata=metadata,
+        **fields,
+    )
+
+
+def read_fields(row: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+    """Return the fields of a sample that a row gives, each under its own name.
+
+    Raises:
+        DataError: A column has a value of a wrong type, or two names of one field differ.
+    """
+    fields: dict[str, Any] = {}
+    for field, given in _given(row).items():
+        read = _READ.get(field, text_of)
+        first, *others = given
+        fields[field] = read(first.value, f"{where}: {first.name!r}")
+        for other in others:
+            if read(other.value, f"{where}: {other.name!r}") != fields[field]:
+                raise DataError(
+                    f"{where}: {first.name!r} and {other.name!r} both mean the sample's {field} and differ; "
+                    f"give one of them."
+                )
+    return fields
+
+
+def contexts_are_one_text(row: Mapping[str, Any]) -> bool:
+    """Return whether a row gives its contexts as one text rather than as a list of chunks."""
+    given = _given(row).get("contexts", ())
+    return bool(given) and all(isinstance(column.value, str) for column in given)
+
+
+def read_contexts(value: Any, what: str) -> tuple[str, ...]:
+    """Return chunks: a text is one chunk; a list holds texts, or objects that have one.
+
+    Args:
+        value: The value.
+        what: The place and name for the message.
+
+    Raises:
+        DataError: It is something else.
+    """
+    if isinstance(value, str):
+        return (text_of(value, what),)
+    if not isinstance(value, (list, tuple)):
+        raise DataError(
+            f"{what} is {describe(value)}; accepted: a text (one chunk) or a list of chunks.",
+            hint=quoting_hint(value),
+        )
+    return tuple(_chunk(chunk, f"{what}[{rank}]") for rank, chunk in enumerate(value))
+
+
+def _chunk(chunk: Any, what: str) -> str:
+    if isinstance(chunk, str):
+        return text_of(chunk, what)
+    names = ", ".join(CHUNK_TEXT_NAMES)
+    if not isinstance(chunk, Mapping):
+        raise DataError(
+            f"{what} is {describe(chunk)}; accepted: text, or an object with one of the keys {names}.",
+            hint=quoting_hint(chunk),
+        )
+    texts = [Given(name, chunk[name]) for name in CHUNK_TEXT_NAMES if chunk.get(name) is not None]
+    if not texts:
+        found = ", ".join(str(key) for key in chunk) or "none"
+        raise DataError(f"{what} has none of the keys {names}; found: {found}.")
+    for other in texts[1:]:
+        if other.value != texts[0].value:
+            raise DataError(
+                f"{what}: {texts[0].name!r} and {other.name!r} both mean the chunk's text and differ; "
+                f"give one of them."
+            )
+    return text_of(texts[0].value, f"{what}: {texts[0].name!r}")
+
+
+def _expected(value: Any, what: str) -> str:
+    """Return the reference answer; a list of one is accepted because older files have lists."""
+    if isinstance(value, (list, tuple)):
+        if len(value) != 1:
+            raise DataError(
+                f"{what} is a list of {len(value)}; accepted: text, or a list of exactly one text."
+            )
+        return text_of(value[0], f"{what}[0]")
+    return text_of(value, what)
+
+
+_READ: dict[str, Callable[[Any, str], Any]] = {"contexts": read_contexts, "expected": _expected}
+
+
+def _columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the row's columns, with those under ``vars`` moved up."""
+    inner = row.get("vars")
+    if not isinstance(inner, Mapping):
+        inner = {}
+    outer = {key: value for key, value in row.items() if key != "vars" or not inner}
+    for key in (*outer, *inner):
+        if not isinstance(key, str):
+            raise DataError(
+                f"{where}: the key {key!r} is {describe(key)}; accepted: text.", hint=quoting_hint(key)
+            )
+        if key in outer and key in inner:
+            raise DataError(f"{where}: {key!r} is given twice, in the row and in its 'vars'.")
+    return {**outer, **inner}
+
+
+def _asides(row: Mapping[str, Any]) -> set[str]:
+    """Return the names that in this row's dialect are no retrieved chunks."""
+    return {
+        name
+        for dialect in DIALECTS
+        if any(own in row for own in dialect.contexts)
+        for name in dialect.other_context
+    }
+
+
+def _given(row: Mapping[str, Any]) -> dict[str, list[Given]]:
+    asides = _asides(row)
+    given: dict[str, list[Given]] = {}
+    for name, value in row.items():
+        field = _FIELD_OF.get(name)
+        if field is not None and value is not None and name not in asides:
+            given.setdefault(field, []).append(Given(name, value))
+    return given
+
+
+def _id(value: Any, what: str) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{what} is {describe(value)}; accepted: text that is not blank, or a whole number.")
+    return text_of(value, what)
+
+
+def _metadata(rest: Mapping[str, Any], where: str) -> dict[str, JsonValue]:
+    kept: dict[str, JsonValue] = {}
+    inner = rest.get("metadata")
+    columns = [*rest.items()]
+    if isinstance(inner, Mapping):
+        columns = [*inner.items(), *((name, value) for name, value in rest.items() if name != "metadata")]
+    for name, value in columns:
+        if name in kept:
+            raise DataError(f"{where}: {name!r} is given twice, in the row and in its 'metadata'.")
+        try:
+            kept[text_of(name, f"{where}: a key")] = plain_json(value, f"{where}: {name!r}")
+        except TypeError:
+            # Rows of a Python program may carry objects; no judge and no report would ever show them.
+            continue
+    return kept

@@ -1,0 +1,78 @@
+"""From a data file, or from rows of a program, to samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ragjudge.datasets.columns import sample_from_row
+from ragjudge.datasets.readers import Found, read_rows
+from ragjudge.datasets.values import describe
+from ragjudge.errors import DataError
+from ragjudge.records import Sample
+
+
+def load_samples(path: str | Path) -> tuple[Sample, ...]:
+    """Read a data file: ``.jsonl``, ``.json`` or ``.csv``.
+
+    Raises:
+        DataError: The file cannot be read, a row cannot be a sample, or two rows have the same id.
+    """
+    ids = Ids()
+    return tuple(ids.sample(found) for found in read_rows(Path(path)))
+
+
+def samples_from_rows(
+    rows: Iterable[Mapping[str, Any] | Sample], *, where: str = "dataset"
+) -> tuple[Sample, ...]:
+    """Make samples of rows that a program holds; a row that is a sample already stays as it is.
+
+    Args:
+        rows: The rows.
+        where: What to call them in messages.
+
+    Raises:
+        DataError: A row cannot be a sample, or two rows have the same id.
+    """
+    return tuple(_samples(rows, where))
+
+
+def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str) -> Iterator[Sample]:
+    ids = Ids()
+    for index, row in enumerate(rows):
+        place = f"{where}[{index}]"
+        if isinstance(row, Sample):
+            yield ids.checked(row, place)
+        elif isinstance(row, Mapping):
+            yield ids.sample(Found(place, dict(row)))
+        else:
+            raise DataError(f"{place}: the row is {describe(row)}; accepted: a mapping or a Sample.")
+
+
+class Ids:
+    """Numbers the rows of one run, and refuses a second row of the same id."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str] = {}
+
+    def sample(self, found: Found) -> Sample:
+        """Make a sample of the next row.
+
+        Raises:
+            DataError: The row cannot be a sample, or its id is taken.
+        """
+        sample = sample_from_row(found.row, where=found.where, index=len(self._places) + 1)
+        return self.checked(sample, found.where)
+
+    def checked(self, sample: Sample, where: str) -> Sample:
+        """Return the sample when its id is new.
+
+        Raises:
+            DataError: The id is taken.
+        """
+        if sample.id in self._places:
+            first = self._places[sample.id]
+            raise DataError(f"{where}: the id {sample.id!r} is taken by {first}; ids must differ.")
+        self._places[sample.id] = where
+        return sample

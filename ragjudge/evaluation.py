@@ -1,0 +1,171 @@
+"""`evaluate`: a function under test over a dataset, graded by scorers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragjudge.errors import UsageError
+from ragjudge.judges.base import Judge
+from ragjudge.metrics.base import Metric
+from ragjudge.metrics.registry import make_metric
+from ragjudge.records import Report, Row, Sample
+from ragjudge.scorers import Scorer, as_chunks
+
+if TYPE_CHECKING:
+    from ragjudge.providers.base import Provider
+    from ragjudge.runner import Cell
+    from ragjudge.sessions import CachePlace
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The outcome of `evaluate`.
+
+    Attributes:
+        report: Everything, as the command line writes it.
+    """
+
+    report: Report
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The graded rows, in the order of the dataset."""
+        return self.report.rows
+
+    @property
+    def passed(self) -> bool:
+        """Whether no score failed."""
+        return self.report.passed
+
+    def summary(self) -> str:
+        """Return a table of the metrics as text: mean, passed, scored and total."""
+        from ragjudge.reports.terminal import summary_table
+
+        return summary_table(self.report)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report in the format of the file's suffix.
+
+        Raises:
+            UsageError: The suffix names no format, or the file cannot be written.
+        """
+        from ragjudge.reports.registry import write_report
+
+        write_report(self.report, Path(path))
+
+
+def evaluate(
+    agent_fn: Callable[[str], Any] | None = None,
+    dataset: Iterable[Mapping[str, Any] | Sample] | str | os.PathLike[str] = (),
+    scorers: Sequence[str | Scorer | Metric] = (),
+    *,
+    context: str | Sequence[str] | None = None,
+    contexts: Sequence[str] | None = None,
+    llm: str | os.PathLike[str] | Judge | None = None,
+    cache: CachePlace = None,
+    replay: bool = False,
+    progress: bool = False,
+) -> Evaluation:
+    """Grade a system under test.
+
+    Args:
+        agent_fn: Gets a row's question; returns its answer, or a mapping with ``output`` and
+            ``contexts``. None = the rows carry recorded outputs.
+        dataset: Rows, or the path of a data file. A row's column names may be those of other libraries.
+        scorers: Metric names, `Scorer` objects, or metrics of your own.
+        context: Context for the rows that have none of their own; a string is one chunk.
+        contexts: The same as chunks, in rank order.
+        llm: The judge of scorers that name none.
+        cache: A cache folder for all judge calls; None = the default one; False = none.
+        replay: Answer from the cache alone.
+        progress: Show a progress bar on standard error, when that is a terminal.
+
+    Returns:
+        The graded rows. A row whose `agent_fn` call fails is graded as failed, and the others go on.
+
+    Raises:
+        UsageError: No scorer or no row is given, or a scorer is none.
+        DataError: A row lacks what a scorer needs.
+        JudgeUnavailableError: There is no judge to ask.
+        ReplayMissError: With ``replay=True``, a call is not in the cache.
+    """
+    from ragjudge.datasets.load import load_samples, samples_from_rows
+    from ragjudge.providers.python_callable import from_callable
+    from ragjudge.runner import Runner
+    from ragjudge.sessions import shared_caching_judge
+
+    if not scorers:
+        raise UsageError("evaluate needs scorers, e.g. scorers=['faithfulness'].")
+    if isinstance(dataset, (str, os.PathLike)):
+        samples = load_samples(Path(dataset))
+    else:
+        samples = samples_from_rows(dataset)
+    if not samples:
+        raise UsageError("evaluate needs a dataset with at least one row.")
+    made = [_as_scorer(scorer, llm) for scorer in scorers]
+    keys: dict[str, Any] = {}
+    judge_of = [_judge_key(scorer, llm, keys) for scorer in made]
+    common = as_chunks(context, contexts)
+    provider = None if agent_fn is None else from_callable(agent_fn)
+    cells = [_cell(sample, provider, common, made, judge_of) for sample in samples]
+    judges = {key: shared_caching_judge(given, cache, replay=replay) for key, given in keys.items()}
+    if not progress:
+        return Evaluation(Runner(judges).run(cells))
+    from rich.console import Console
+
+    from ragjudge.reports.progress import Progress
+
+    with Progress(len(cells), Console(stderr=True)) as bar:
+        return Evaluation(Runner(judges, observer=bar).run(cells))
+
+
+def _as_scorer(scorer: str | Scorer | Metric, llm: str | os.PathLike[str] | Judge | None) -> Scorer:
+    if isinstance(scorer, Scorer):
+        return scorer
+    if isinstance(scorer, str):
+        return Scorer(llm, metric=make_metric(scorer))
+    if isinstance(scorer, Metric):
+        return Scorer(llm, metric=scorer)
+    raise UsageError(
+        f"scorers holds a {type(scorer).__name__}; accepted: a metric's name, a Scorer, or a Metric."
+    )
+
+
+def _judge_key(scorer: Scorer, llm: str | os.PathLike[str] | Judge | None, keys: dict[str, Any]) -> str:
+    """Return the runner's key of a scorer's judge; the same judge has one key."""
+    given = scorer.llm if scorer.llm is not None else llm
+    key = f"object {id(given)}" if isinstance(given, Judge) else f"reference {given}"
+    keys[key] = given
+    return key
+
+
+def _cell(
+    sample: Sample,
+    provider: Provider | None,
+    common: tuple[str, ...] | None,
+    scorers: Sequence[Scorer],
+    judge_of: Sequence[str],
+) -> Cell:
+    from ragjudge.providers.base import ProviderFailure, with_output
+    from ragjudge.runner import Cell, Task
+    from ragjudge.suites.labels import unique_labels
+
+    error = None
+    if provider is not None:
+        produced = provider.produce(sample)
+        if isinstance(produced, ProviderFailure):
+            error = produced.reason
+        else:
+            sample = with_output(sample, produced)
+    if sample.contexts is None and common is not None:
+        sample = sample.model_copy(update={"contexts": common})
+    labels = unique_labels([scorer.name for scorer in scorers])
+    tasks = tuple(
+        Task(label, scorer.metric, sample, scorer.threshold, scorer.on_empty, key)
+        for label, scorer, key in zip(labels, scorers, judge_of, strict=True)
+    )
+    return Cell(sample, tasks, provider=None if provider is None else provider.name, error=error)

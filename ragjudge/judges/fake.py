@@ -1,0 +1,83 @@
+"""A judge without a model, for tests and for trying a suite out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from ragjudge.judges.base import Identity, Judge
+from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
+
+_WORD = re.compile(r"\w+")
+_LEAST, _MOST = 0.02, 0.98
+
+
+class FakeJudge(Judge):
+    """Answers from a script, or from plain word overlap. Deterministic, and not a measure of anything.
+
+    Without a script, P(positive) grows with the share of the claim's words (four letters or more, and
+    numbers) that the rest of the question holds.
+
+    Args:
+        script: P(positive) in [0, 1] by claim, or None to let that claim's call fail.
+        score: The score of every holistic reply, in [0, 1].
+        id: The reference under which it appears in reports.
+
+    Attributes:
+        asked: Every call that reached this judge, in order.
+    """
+
+    def __init__(
+        self,
+        script: Mapping[str, float | None] | None = None,
+        *,
+        score: float = 0.5,
+        id: str = "fake",  # noqa: A002 - the field's standard name
+    ) -> None:
+        super().__init__(id)
+        self.script = dict(script or {})
+        self.score = score
+        self.asked: list[Call] = []
+
+    def identity(self) -> Identity:
+        """Two fake judges are the same when their scripts are."""
+        script: dict[str, JsonValue] = dict(self.script)
+        return Identity({"kind": "fake", "version": 1, "script": script, "score": self.score})
+
+    def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+        """Answer in order. See `Judge.ask`."""
+        for index, call in enumerate(calls):
+            self.asked.append(call)
+            yield index, self._answer(call)
+
+    def _answer(self, call: Call) -> Outcome:
+        if isinstance(call, Prompt):
+            reply = json.dumps({"score": self.score, "reason": "A fake judge reads nothing."})
+            return Reply(text=reply, tokens=len(_WORD.findall(reply)))
+        chance = self.script[call.claim] if call.claim in self.script else _overlap(call)
+        if chance is None:
+            return CallFailure(reason="the fake judge was told to fail here")
+        chance = min(max(chance, 1e-9), 1 - 1e-9)
+        other = (1 - chance) / (len(call.labels) - 1)
+        return Verdict(
+            log_probabilities={
+                label: round(math.log(chance if label == call.positive else other), 6)
+                for label in call.labels
+            }
+        )
+
+
+def _overlap(check: Check) -> float:
+    words = {word for word in _words(check.claim) if len(word) > 3 or word.isdigit()}
+    if not words:
+        return _LEAST
+    rest = set(_words(check.shared)) | set(_words(check.own.replace(check.claim, " ")))
+    return _LEAST + (_MOST - _LEAST) * len(words & rest) / len(words)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

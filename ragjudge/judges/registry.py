@@ -1,0 +1,92 @@
+"""From a judge's name to the judge. A new kind of judge is one line here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragjudge.errors import ConfigError, UnknownNameError
+from ragjudge.judges.base import Judge
+from ragjudge.judges.llama.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from ragjudge.judges.llama.judge import Chat
+
+ENVIRONMENT_VARIABLE = "RAGJUDGE_JUDGE"
+"""Names the judge of calls that name none."""
+
+FAKE = "fake"
+
+
+def default_reference() -> str:
+    """Return the judge that is meant when none is named: ``$RAGJUDGE_JUDGE``, else the manifest's default."""
+    from ragjudge.gguf.manifest import load_manifest
+
+    return os.environ.get(ENVIRONMENT_VARIABLE) or load_manifest().default.name
+
+
+def open_judge(
+    reference: str | Path | None = None,
+    *,
+    path: Path | None = None,
+    chat: Chat | None = None,
+    window: int | None = None,
+    threads: int | None = None,
+    gpu_layers: int | None = None,
+    batch: int | None = None,
+) -> Judge:
+    """Make a judge. A model is loaded when the judge is first asked, not here.
+
+    Args:
+        reference: A name of the models manifest, the name of an added model, the path of a ``.gguf``
+            file, or ``fake``. None = `default_reference`.
+        path: Where the file of `reference` lies, when that is known already.
+        chat: See `LlamaJudge`.
+        window: Longest prompt in tokens, at least 64; see `LlamaJudge`.
+        threads: Worker threads, at least 1; None = one per physical core.
+        gpu_layers: Layers to offload, -1 = all; None = all when llama.cpp was built for a GPU.
+        batch: Most tokens per batch, at least 32; None = 512.
+
+    Raises:
+        UnknownNameError: There is no such judge.
+        ConfigError: A setting is out of its range, or the judge has no such setting.
+    """
+    name = os.fspath(reference) if reference is not None else default_reference()
+    settings: dict[str, Any] = {
+        "window": (window, 64),
+        "threads": (threads, 1),
+        "gpu_layers": (gpu_layers, -1),
+        "batch": (batch, 32),
+    }
+    for setting, (value, least) in settings.items():
+        if value is not None and value < least:
+            raise ConfigError(f"judge {name!r}: {setting} is {value}; accepted: {least} or more.")
+    if name == FAKE:
+        given = [setting for setting, (value, _) in settings.items() if value is not None]
+        if given or chat is not None:
+            raise ConfigError(f"judge 'fake' has no setting {(given or ['chat'])[0]!r}.")
+        from ragjudge.judges.fake import FakeJudge
+
+        return FakeJudge()
+    engine = EngineSettings(threads=threads, gpu_layers=gpu_layers, batch=batch or EngineSettings.batch)
+    return _open_llama(name, path, chat, window, engine)
+
+
+def _open_llama(
+    name: str, path: Path | None, chat: Chat | None, window: int | None, settings: EngineSettings
+) -> Judge:
+    from ragjudge.gguf.locate import added_files, locate, models_dir
+    from ragjudge.judges.llama.judge import LlamaJudge
+
+    try:
+        located = locate(path or name)
+    except UnknownNameError as error:
+        from ragjudge.gguf.manifest import load_manifest
+
+        known = [FAKE, *load_manifest().names, *(file.stem for file in added_files())]
+        raise UnknownNameError("judge", name, known) from error
+    file = located.path
+    if file is None:
+        file = models_dir() / located.entry.file if located.entry else Path(path or name).expanduser()
+    return LlamaJudge(name, file, entry=located.entry, chat=chat, window=window, settings=settings)

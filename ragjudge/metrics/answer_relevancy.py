@@ -1,0 +1,64 @@
+"""Answer relevancy: output sentences that help to answer the question / output sentences.
+
+No embeddings: this is not the formula of Ragas, which compares the question with questions generated
+from the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragjudge.metrics.aggregate import fraction
+from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.prompts.template import load_template
+from ragjudge.records import Item, Sample
+from ragjudge.text.claims import Claim, claims, is_refusal
+
+
+class AnswerRelevancyMetric(TwoModeMetric):
+    """Share of the output's sentences that help to answer the question; a refusal does not help."""
+
+    name = "answer_relevancy"
+    requires = ("input", "output")
+    default_threshold = 0.7
+    holistic_template = "answer_relevancy_holistic"
+
+    def nothing_to_judge(self, sample: Sample) -> Empty | None:
+        """An output without sentences."""
+        if not (sample.output or "").strip():
+            return Empty("the output is empty.", "skip")
+        if not _sentences(sample.output or ""):
+            return Empty("the output has no sentence that could answer.", "skip")
+        return None
+
+    def drafts(self, sample: Sample) -> list[Draft]:
+        """One piece for each sentence; a refusal needs no judge."""
+        template = load_template("answer_relevance")
+        slots = {"question": sample.input or "", "output": sample.output or ""}
+        return [
+            Draft(
+                sentence.text,
+                sentence.start,
+                sentence.end,
+                None if is_refusal(sentence.text) else template.check(sentence.text, slots),
+            )
+            for sentence in _sentences(sample.output or "")
+        ]
+
+    def value(self, items: Sequence[Item]) -> float:
+        """Sentences that help / sentences."""
+        return fraction([item.verdict is True for item in items])
+
+    def reason(self, items: Sequence[Item]) -> str:
+        """Count the sentences."""
+        return count_reason(items, "sentence", "help to answer the question")
+
+    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
+        """The question and the output."""
+        return {"question": sample.input or "", "output": sample.output or ""}
+
+
+def _sentences(output: str) -> list[Claim]:
+    """Return the sentences that answer or refuse; greetings, headings and the like do neither."""
+    return [sentence for sentence in claims(output) if sentence.is_claim or is_refusal(sentence.text)]

@@ -1,0 +1,304 @@
+"""The metric protocol, and what the built-in metrics share.
+
+A metric of your own needs no base class. Whatever has these attributes and methods is one::
+
+    class Politeness:
+        name, by, mode = "politeness", None, "decomposed"
+        requires = ("output",)
+        default_threshold = 0.5
+
+        def plan(self, sample):
+            return Plan.of_calls([Check(
+                template="politeness", version=1,
+                system="You check texts carefully and answer each question with Yes or No.",
+                shared=f"Text: {sample.output}\\n", own="Is the text polite? Answer Yes or No.",
+                labels=("Yes", "No"), positive="Yes", claim=sample.output,
+            )])
+
+        def score(self, sample, plan, outcomes):
+            (outcome,) = outcomes
+            if not isinstance(outcome, Verdict):
+                return Score(metric=self.name, value=None, status="judge_error", mode=self.mode,
+                             reason="the judge gave no verdict", errors=1)
+            value = round(probability(outcome, "Yes"), 6)
+            return Score(metric=self.name, value=value, status="scored", mode=self.mode,
+                         reason=f"polite with probability {value}")
+
+    evaluate(agent_fn=my_rag, dataset=rows, scorers=["faithfulness", Politeness()])
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from ragjudge.metrics.aggregate import DECIMALS
+from ragjudge.prompts.answers import DECISION_THRESHOLD, TOLERANCE, label_mass, probability
+from ragjudge.prompts.template import load_template
+from ragjudge.records import (
+    Call,
+    CallFailure,
+    Check,
+    Item,
+    Mode,
+    OnEmpty,
+    Outcome,
+    Reply,
+    Sample,
+    Score,
+    Verdict,
+)
+
+
+@dataclass(frozen=True)
+class Empty:
+    """Why there is nothing to judge.
+
+    Attributes:
+        reason: One sentence.
+        default: Whether that is a failure of the row (``fail``) or leaves it open (``skip``), unless the
+            user says otherwise.
+    """
+
+    reason: str
+    default: OnEmpty
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A future `Item`: the piece, and the check that will decide it.
+
+    Attributes:
+        text: The piece.
+        start: Its first offset in its source.
+        end: The offset after it.
+        check: The question about it; None when a rule has decided.
+        decided: The rule's verdict when there is no check.
+        chunk: See `Item`.
+        chunk_by: See `Item`.
+    """
+
+    text: str
+    start: int
+    end: int
+    check: Check | None
+    decided: bool = False
+    chunk: int | None = None
+    chunk_by: Literal["lexical", "judge"] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a metric asks about one sample.
+
+    Attributes:
+        calls: The questions; `Metric.score` gets one outcome for each, in this order.
+        drafts: The pieces they are about, for metrics that have any.
+        empty: Set when there is nothing to judge; `Metric.score` is then not called.
+    """
+
+    calls: tuple[Call, ...] = ()
+    drafts: tuple[Draft, ...] = ()
+    empty: Empty | None = None
+
+    @classmethod
+    def of_calls(cls, calls: Sequence[Call]) -> Plan:
+        """Plan questions that have no pieces."""
+        return cls(calls=tuple(calls))
+
+    @classmethod
+    def of_drafts(cls, drafts: Sequence[Draft]) -> Plan:
+        """Plan one question for each piece that no rule has decided."""
+        calls = tuple(draft.check for draft in drafts if draft.check is not None)
+        return cls(calls=calls, drafts=tuple(drafts))
+
+    @classmethod
+    def of_nothing(cls, reason: str, default: OnEmpty) -> Plan:
+        """Plan nothing, and say why."""
+        return cls(empty=Empty(reason, default))
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """Plans questions about a sample, and scores it from the answers. Stateless."""
+
+    @property
+    def name(self) -> str:
+        """The metric's name, in lower case with underscores."""
+
+    @property
+    def by(self) -> str | None:
+        """The variant, where the metric has any."""
+
+    @property
+    def mode(self) -> Mode:
+        """How it asks: piece by piece, or one call for the whole."""
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The fields of `Sample` that must be given (empty counts as given)."""
+
+    @property
+    def default_threshold(self) -> float:
+        """The smallest passing value when the user names none."""
+
+    def plan(self, sample: Sample) -> Plan:
+        """Say which questions the sample needs."""
+
+    def score(self, sample: Sample, plan: Plan, outcomes: Sequence[Outcome]) -> Score:
+        """Score the sample.
+
+        Args:
+            sample: The sample that was planned.
+            plan: What `plan` returned for it.
+            outcomes: One outcome for each of the plan's calls.
+        """
+
+
+class TwoModeMetric(ABC):
+    """A metric that asks about each piece (``decomposed``) or once about the whole (``holistic``).
+
+    Args:
+        mode: Which of the two.
+        by: The variant, for metrics that have any.
+    """
+
+    name: ClassVar[str]
+    requires: tuple[str, ...] = ()
+    default_threshold: float = 0.7
+    holistic_template: ClassVar[str]
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, mode: Mode = "decomposed", by: str | None = None) -> None:
+        self.mode: Mode = mode
+        self.by = by
+
+    def plan(self, sample: Sample) -> Plan:
+        """See `Metric.plan`."""
+        empty = self.nothing_to_judge(sample)
+        if empty is not None:
+            return Plan(empty=empty)
+        if self.mode == "holistic":
+            template = load_template(self.holistic_template)
+            return Plan.of_calls([template.prompt(self.holistic_slots(sample))])
+        return Plan.of_drafts(self.drafts(sample))
+
+    def score(self, sample: Sample, plan: Plan, outcomes: Sequence[Outcome]) -> Score:
+        """See `Metric.score`."""
+        if self.mode == "holistic":
+            return self._score_reply(outcomes[0])
+        items = make_items(plan.drafts, outcomes)
+        errors = sum(item.error is not None for item in items)
+        if errors and errors == len(items):
+            return self._unscored(f"no call could be answered: {items[0].error}", errors, items)
+        value = self.value(items)
+        return Score(
+            metric=self.name,
+            by=self.by,
+            value=value,
+            status="scored",
+            mode=self.mode,
+            reason=self.reason(items) + (f" {errors} of them could not be judged." if errors else ""),
+            errors=errors,
+            items=items,
+        )
+
+    def _score_reply(self, outcome: Outcome) -> Score:
+        if isinstance(outcome, Reply):
+            parsed = parse_holistic(outcome.text)
+            if parsed is not None:
+                value, reason = parsed
+                return Score(
+                    metric=self.name, by=self.by, value=value, status="scored", mode=self.mode, reason=reason
+                )
+            return self._unscored(f"the judge's reply does not fit the schema: {outcome.text!r}", 1)
+        return self._unscored(outcome.reason if isinstance(outcome, CallFailure) else "no reply", 1)
+
+    def _unscored(self, reason: str, errors: int, items: tuple[Item, ...] = ()) -> Score:
+        return Score(
+            metric=self.name,
+            by=self.by,
+            value=None,
+            status="judge_error",
+            mode=self.mode,
+            reason=reason,
+            errors=errors,
+            items=items,
+        )
+
+    @abstractmethod
+    def nothing_to_judge(self, sample: Sample) -> Empty | None:
+        """Say why there is nothing to judge, or return None when there is something."""
+
+    @abstractmethod
+    def drafts(self, sample: Sample) -> list[Draft]:
+        """Return the pieces, at least one, each with its question."""
+
+    @abstractmethod
+    def value(self, items: Sequence[Item]) -> float:
+        """Return the score of the judged pieces, in [0, 1]."""
+
+    @abstractmethod
+    def reason(self, items: Sequence[Item]) -> str:
+        """Sum the judged pieces up in a sentence."""
+
+    @abstractmethod
+    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
+        """Return what the holistic template needs."""
+
+
+def make_items(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> tuple[Item, ...]:
+    """Join pieces and outcomes; pieces without a check keep what the rule decided."""
+    remaining = iter(outcomes)
+    return tuple(
+        make_item(draft, next(remaining) if draft.check is not None else None) for draft in drafts
+    )
+
+
+def make_item(draft: Draft, outcome: Outcome | None) -> Item:
+    """Make one judged piece. A failed call leaves verdict and probability None."""
+    chance = mass = error = None
+    verdict: bool | None = draft.decided
+    if isinstance(outcome, Verdict) and draft.check is not None:
+        chance = round(probability(outcome, draft.check.positive), DECIMALS)
+        mass = round(label_mass(outcome), DECIMALS)
+        verdict = chance >= DECISION_THRESHOLD
+    elif outcome is not None:
+        verdict = None
+        error = outcome.reason if isinstance(outcome, CallFailure) else "the judge gave no verdict"
+    return Item(
+        text=draft.text,
+        start=draft.start,
+        end=draft.end,
+        verdict=verdict,
+        probability=chance,
+        label_mass=mass,
+        chunk=draft.chunk,
+        chunk_by=draft.chunk_by,
+        marginal=chance is not None and abs(chance - DECISION_THRESHOLD) < TOLERANCE,
+        error=error,
+    )
+
+
+def parse_holistic(text: str) -> tuple[float, str] | None:
+    """Read ``{"score": 0..1, "reason": "…"}``; None when the text is anything else."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or set(data) != {"score", "reason"}:
+        return None
+    score, reason = data["score"], data["reason"]
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not isinstance(reason, str):
+        return None
+    return (round(float(score), DECIMALS), reason) if 0 <= score <= 1 else None
+
+
+def count_reason(items: Sequence[Item], noun: str, holds: str) -> str:
+    """Say how many pieces hold, e.g. ``1 of 2 claims supported by the contexts.``"""
+    held = sum(item.verdict is True for item in items)
+    plural = noun if len(items) == 1 else f"{noun}s"
+    return f"{held} of {len(items)} {plural} {holds}."

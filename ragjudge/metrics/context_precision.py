@@ -1,0 +1,88 @@
+"""Context precision: by chunks, the average precision of the ranking; by claims, supported claims / claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragjudge.metrics.aggregate import average_precision, fraction
+from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.metrics.support import (
+    chunks_of,
+    claims_to_support,
+    has_chunks,
+    no_chunks,
+    unsupported,
+    without_claims,
+)
+from ragjudge.prompts.template import load_template
+from ragjudge.records import Item, Mode, Sample
+
+
+class ContextPrecisionMetric(TwoModeMetric):
+    """How well the relevant chunks rank, or how much of the output the contexts back.
+
+    Args:
+        mode: See `TwoModeMetric`.
+        by: ``chunks``: average precision over the ranked chunks; a chunk is relevant when it helps to
+            answer the question, given the expected answer where there is one. ``claims``: claims of the
+            output that the contexts support / its claims.
+    """
+
+    name = "context_precision"
+    default_threshold = 0.5
+    variants = ("chunks", "claims")
+
+    def __init__(self, mode: Mode = "decomposed", by: str | None = None) -> None:
+        super().__init__(mode, by or "chunks")
+        self.requires = ("input", "contexts") if self.by == "chunks" else ("output", "contexts")
+
+    @property
+    def holistic_template(self) -> str:  # type: ignore[override]
+        """The two variants ask for different things."""
+        return "context_precision_holistic" if self.by == "chunks" else "faithfulness_holistic"
+
+    def nothing_to_judge(self, sample: Sample) -> Empty | None:
+        """A sample without chunks, or by claims an output without any."""
+        empty = without_claims(sample.output or "", "output") if self.by == "claims" else None
+        return empty or (None if has_chunks(sample) else no_chunks())
+
+    def drafts(self, sample: Sample) -> list[Draft]:
+        """One piece for each chunk, or each claim."""
+        if self.by == "claims":
+            return claims_to_support(sample.output or "", sample)
+        template = load_template("chunk_relevance" if sample.expected is None else "chunk_usefulness")
+        question = {"question": sample.input or ""}
+        if sample.expected is not None:
+            question["expected"] = sample.expected
+        return [
+            Draft(
+                chunk,
+                0,
+                len(chunk),
+                template.check(chunk, question) if chunk.strip() else None,
+                chunk=rank,
+                chunk_by="judge",
+            )
+            for rank, chunk in enumerate(chunks_of(sample))
+        ]
+
+    def value(self, items: Sequence[Item]) -> float:
+        """Average precision over chunks, or the share of claims."""
+        verdicts = [item.verdict is True for item in items]
+        return average_precision(verdicts) if self.by == "chunks" else fraction(verdicts)
+
+    def reason(self, items: Sequence[Item]) -> str:
+        """Name the ranks of the relevant chunks, or count the claims."""
+        if self.by == "claims":
+            failed = [item.text for item in items if item.verdict is False]
+            return count_reason(items, "claim", "supported by the contexts") + unsupported(failed)
+        ranks = [str(rank) for rank, item in enumerate(items, start=1) if item.verdict]
+        where = f" Relevant at rank {', '.join(ranks)}." if ranks else ""
+        return count_reason(items, "chunk", "relevant") + where
+
+    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
+        """The chunks, and the question or the output."""
+        if self.by == "claims":
+            return {"chunks": sample.contexts or (), "output": sample.output or ""}
+        return {"chunks": sample.contexts or (), "question": sample.input or "", "expected": sample.expected}

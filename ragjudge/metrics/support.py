@@ -1,0 +1,72 @@
+"""Claims against contexts: the question that faithfulness, context recall and precision by claims share.
+
+They ask the very same checks, so that a claim that two of them need is judged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragjudge.metrics.base import Draft, Empty
+from ragjudge.prompts.template import load_template
+from ragjudge.records import Sample
+from ragjudge.text.claims import claims, is_refusal
+from ragjudge.text.overlap import best_chunk
+
+
+def chunks_of(sample: Sample) -> tuple[str, ...]:
+    """Return the sample's chunks as they are, blank ones included, so that indexes stay true."""
+    return sample.contexts or ()
+
+
+def has_chunks(sample: Sample) -> bool:
+    """Say whether any chunk carries text."""
+    return any(chunk.strip() for chunk in chunks_of(sample))
+
+
+def no_chunks() -> Empty:
+    """The empty case of a sample without contexts: retrieval found nothing, which is a failure."""
+    return Empty("there are no contexts to judge against.", "fail")
+
+
+def claims_to_support(text: str, sample: Sample) -> list[Draft]:
+    """Return a text's claims, each with the question whether the sample's contexts support it."""
+    template = load_template("support")
+    chunks = chunks_of(sample)
+    slots = {"chunks": tuple(chunk for chunk in chunks if chunk.strip())}
+    drafts = []
+    for claim in claims(text):
+        if not claim.is_claim:
+            continue
+        chunk = best_chunk(claim.text, chunks)
+        drafts.append(
+            Draft(
+                claim.text,
+                claim.start,
+                claim.end,
+                template.check(claim.text, slots),
+                chunk=chunk,
+                chunk_by=None if chunk is None else "lexical",
+            )
+        )
+    return drafts
+
+
+def without_claims(text: str, name: str) -> Empty | None:
+    """Say why a text has no claims to judge, or return None when it has some."""
+    if not text.strip():
+        return Empty(f"the {name} is empty.", "skip")
+    if is_refusal(text):
+        return Empty(f"the {name} is a refusal: it claims nothing.", "skip")
+    if not any(claim.is_claim for claim in claims(text)):
+        return Empty(f"the {name} makes no claim.", "skip")
+    return None
+
+
+def unsupported(texts: Sequence[str]) -> str:
+    """Quote the first of the claims that do not hold, for a reason."""
+    if not texts:
+        return ""
+    rest = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
+    first = " ".join(texts[0].split())
+    return f" Not supported: “{first[:117] + '…' if len(first) > 118 else first}”{rest}."

@@ -1,0 +1,1 @@
+"""Systems under test: where the outputs to grade come from."""

@@ -1,0 +1,176 @@
+"""The scorer classes of the Python API: a metric with its judge, cache and threshold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ragjudge.errors import UsageError
+from ragjudge.judges.base import Judge
+from ragjudge.metrics.base import Metric
+from ragjudge.metrics.registry import make_metric
+from ragjudge.records import Mode, OnEmpty, Sample, Score
+
+if TYPE_CHECKING:
+    from ragjudge.sessions import CachePlace
+
+
+class Scorer:
+    """Scores one sample at a time. Subclasses name the metric; use those, or wrap a metric of your own.
+
+    Args:
+        llm: The judge: a model's name, the path of a ``.gguf`` file, or a `Judge`. None =
+            ``$RAGJUDGE_JUDGE``, else the manifest's default model. Equal references share one model.
+        threshold: Smallest passing value, in [0, 1]; None = the metric's default.
+        mode: ``decomposed`` asks about each claim, sentence or chunk; ``holistic`` asks once.
+        by: The variant; context precision has ``chunks`` and ``claims``.
+        on_empty: ``skip`` or ``fail`` when there is nothing to judge; None = what the metric says.
+        cache: A cache folder; None = the default one; False = none.
+        replay: Answer from the cache alone; a call that is not there is a `ReplayMissError`.
+        metric: A metric of your own; for `Scorer` itself only.
+
+    Raises:
+        UsageError: The threshold is out of its range, or no metric is named.
+        ConfigError: The metric has no such mode or variant.
+    """
+
+    metric_name: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        llm: str | os.PathLike[str] | Judge | None = None,
+        threshold: float | None = None,
+        *,
+        mode: Mode = "decomposed",
+        by: str | None = None,
+        on_empty: OnEmpty | None = None,
+        cache: CachePlace = None,
+        replay: bool = False,
+        metric: Metric | None = None,
+    ) -> None:
+        if metric is None:
+            if self.metric_name is None:
+                raise UsageError("Scorer needs a metric: pass metric=, or use a class such as Faithfulness.")
+            metric = make_metric(self.metric_name, mode=mode, by=by)
+        self.metric = metric
+        self.llm = llm
+        self.threshold = check_threshold(metric.default_threshold if threshold is None else threshold)
+        self.on_empty = on_empty
+        self.cache = cache
+        self.replay = replay
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.metric.name
+
+    def score(
+        self,
+        input: str | None = None,  # noqa: A002 - the field's standard name
+        output: str | None = None,
+        *,
+        context: str | Sequence[str] | None = None,
+        contexts: Sequence[str] | None = None,
+        expected: str | None = None,
+    ) -> Score:
+        """Score one sample.
+
+        Args:
+            input: The question.
+            output: The answer.
+            context: The retrieved context; a string is one chunk.
+            contexts: The retrieved chunks, in rank order.
+            expected: The reference answer.
+
+        Returns:
+            The score: `value` (also `score`), `passed`, `reason`, `items`.
+
+        Raises:
+            DataError: A field that the metric needs is missing, or a prompt does not fit the window.
+            JudgeUnavailableError: There is no judge to ask.
+            ReplayMissError: With ``replay=True``, a call is not in the cache.
+        """
+        from ragjudge.runner import Cell, Runner, Task
+        from ragjudge.sessions import shared_caching_judge
+
+        sample = Sample(
+            id="sample",
+            input=input,
+            output=output,
+            contexts=as_chunks(context, contexts),
+            expected=expected,
+        )
+        task = Task(self.name, self.metric, sample, self.threshold, self.on_empty)
+        judge = shared_caching_judge(self.llm, self.cache, replay=self.replay)
+        report = Runner({"": judge}).run([Cell(sample, (task,))])
+        return report.rows[0].scores[self.name]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(llm={self.llm!r}, threshold={self.threshold})"
+
+
+class Faithfulness(Scorer):
+    """Supported claims of the output / its claims. Needs output and context. Default threshold 0.7."""
+
+    metric_name = "faithfulness"
+
+
+class AnswerRelevancy(Scorer):
+    """Output sentences that help to answer / output sentences. Needs input and output. Default 0.7."""
+
+    metric_name = "answer_relevancy"
+
+
+class ContextPrecision(Scorer):
+    """Average precision of the ranked chunks (``by="chunks"``), or supported claims of the output / its claims.
+
+    Needs input and contexts, and by claims output and contexts. Default threshold 0.5.
+    """
+
+    metric_name = "context_precision"
+
+
+class ContextRecall(Scorer):
+    """Claims of the expected answer that the contexts cover / its claims. Default threshold 0.5."""
+
+    metric_name = "context_recall"
+
+
+class ContextRelevance(Scorer):
+    """Context sentences that bear on the question / context sentences. Default threshold 0.7."""
+
+    metric_name = "context_relevance"
+
+
+def as_chunks(
+    context: str | Sequence[str] | None, contexts: Sequence[str] | None = None
+) -> tuple[str, ...] | None:
+    """Return chunks from the two ways of giving them.
+
+    Raises:
+        UsageError: Both are given, or a chunk is not a string.
+    """
+    if context is not None and contexts is not None:
+        raise UsageError("context= and contexts= are both given; give one of them.")
+    given: Any = contexts if context is None else context
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return (given,)
+    chunks = tuple(given)
+    for number, chunk in enumerate(chunks):
+        if not isinstance(chunk, str):
+            raise UsageError(f"contexts[{number}] is a {type(chunk).__name__}; a chunk is a string.")
+    return chunks
+
+
+def check_threshold(threshold: float) -> float:
+    """Return the threshold when it is in [0, 1].
+
+    Raises:
+        UsageError: It is not.
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+        raise UsageError(f"threshold is {threshold!r}; accepted: a number from 0 to 1.")
+    return float(threshold)

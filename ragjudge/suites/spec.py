@@ -1,0 +1,96 @@
+"""What a loaded suite is: everything resolved, nothing left to look up but models and caches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from ragjudge.providers.base import ProviderSpec
+from ragjudge.records import Mode, OnEmpty, Record, Sample
+
+Chat = Literal["auto", "plain"]
+
+
+class JudgeSpec(Record):
+    """A judge as a suite names it.
+
+    Attributes:
+        id: The reference as written (after `judges:` has replaced it): a model's name, a path, ``fake``.
+        path: The file, when the reference is a path: beside the suite, or else in the working directory
+            when it is only there. None for a name, and for a bare file name that is in neither.
+        window: Longest prompt in tokens; None = the judge's own default.
+        chat: ``auto`` or ``plain``; None = what is known about the model, else ``auto``.
+        threads: Worker threads; None = automatic.
+        gpu_layers: Layers to offload, -1 for all; None = automatic.
+        batch: Most tokens in one batch; None = automatic.
+    """
+
+    id: str
+    path: Path | None = None
+    window: int | None = Field(default=None, ge=1)
+    chat: Chat | None = None
+    threads: int | None = Field(default=None, ge=1)
+    gpu_layers: int | None = Field(default=None, ge=-1)
+    batch: int | None = Field(default=None, ge=1)
+
+
+class AssertionSpec(Record):
+    """A metric with its settings.
+
+    Attributes:
+        metric: Name of the metric, with underscores.
+        label: Names the score in the report; unique within a case, and of one metric in the whole suite.
+        threshold: Smallest passing value in [0, 1]; None = the metric's own.
+        mode: How the metric asks; None = the metric's own.
+        by: Variant of context precision, never None for it; None for every other metric.
+        reference: Wins over the sample's expected answer.
+        context: Wins over the sample's contexts.
+        on_empty: What an empty case means; None = what the metric says.
+        judge: A judge of its own; None = the suite's.
+    """
+
+    metric: str
+    label: str
+    threshold: float | None = None
+    mode: Mode | None = None
+    by: Literal["chunks", "claims"] | None = None
+    reference: str | None = None
+    context: tuple[str, ...] | None = None
+    on_empty: OnEmpty | None = None
+    judge: JudgeSpec | None = None
+
+
+class Case(Record):
+    """One sample with its assertions.
+
+    Attributes:
+        sample: The sample.
+        assertions: What is asserted about it, the suite's own assertions first.
+    """
+
+    sample: Sample
+    assertions: tuple[AssertionSpec, ...]
+
+
+class Suite(Record):
+    """A loaded suite.
+
+    Attributes:
+        path: The file it was read from; relative paths in it were relative to this file.
+        description: What it is about.
+        judge: The judge of every assertion without one of its own; None = the default judge.
+        judges: What other names for judges stand for.
+        providers: Systems under test; empty when the rows carry their outputs.
+        cases: At least one, with at least one assertion among them.
+        cache: The folder of the cache; None = the default one.
+    """
+
+    path: Path
+    description: str | None = None
+    judge: JudgeSpec | None = None
+    judges: dict[str, JudgeSpec] = Field(default_factory=dict)
+    providers: tuple[ProviderSpec, ...] = ()
+    cases: tuple[Case, ...]
+    cache: Path | None = None

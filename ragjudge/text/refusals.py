@@ -1,0 +1,54 @@
+"""Whether a sentence declines to answer."""
+
+from __future__ import annotations
+
+import re
+
+from ragjudge.text.phrases import Phrases, english
+
+# The wording never needs more. A longer piece is taken as it is, which also bounds the patterns' time.
+LONGEST_PHRASE = 600
+
+_EDGES = "\"'“”‘’*_()[]>.!… "
+_INVITATION = re.compile(r"(?:please|if you|you can (?:ask|try)|feel free|let me know)\b")
+
+
+def refuses(sentence: str) -> bool:
+    """Tell whether a sentence says, and says only, that there is no answer.
+
+    One that turns to something else ("I don't know the year, but it was under Napoleon") does not refuse.
+
+    Args:
+        sentence: One sentence, in English to be recognised.
+    """
+    if len(sentence) > LONGEST_PHRASE:
+        return False
+    phrases = english()
+    core = _without_leads(" ".join(sentence.lower().split()).strip(_EDGES), phrases)
+    first, *others = [part for part in phrases.turn.split(core) if part] or [""]
+    return _says_no(first, phrases) and all(
+        _says_no(part, phrases) or _INVITATION.match(part) is not None for part in others
+    )
+
+
+def _without_leads(core: str, phrases: Phrases) -> str:
+    # "Sorry, but based on the context, …": a few in a row, never all of the sentence.
+    for _ in range(4):
+        match = phrases.refusal_lead.match(core)
+        if match is None or match.end() == len(core):
+            break
+        core = core[match.end() :]
+    return core
+
+
+def _says_no(part: str, phrases: Phrases) -> bool:
+    part = _without_leads(part.strip(" ,"), phrases)
+    if any(pattern.match(part) for pattern in phrases.refusal_open):
+        return True
+    for pattern in phrases.refusal:
+        match = pattern.match(part)
+        if match is not None:
+            rest = part[match.end() :].lstrip(" ,")
+            if not rest or phrases.doubt.match(rest):
+                return True
+    return False

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ragjudge.cli.split import split
+from ragjudge.errors import DataError
+
+TEXT = "Hello! Dr. Smith built it in 1889. Is it tall?"
+
+
+def run(*args: str, stdin: bytes | None = None) -> str:
+    done = CliRunner().invoke(split, list(args), input=stdin, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+def failure(*args: str, stdin: bytes | None = None) -> DataError:
+    with pytest.raises(DataError) as caught:
+        CliRunner().invoke(split, list(args), input=stdin, catch_exceptions=False)
+    return caught.value
+
+
+def test_json_is_one_list_with_the_documented_names() -> None:
+    assert json.loads(run(TEXT, "--format", "json")) == [
+        {"text": "Hello!", "start": 0, "end": 6, "claim": False, "reason": "greeting"},
+        {"text": "Dr. Smith built it in 1889.", "start": 7, "end": 34, "claim": True, "reason": ""},
+        {"text": "Is it tall?", "start": 35, "end": 46, "claim": False, "reason": "question"},
+    ]
+
+
+def test_text_shows_numbers_marks_offsets_and_reasons() -> None:
+    assert run(TEXT).splitlines() == [
+        "1  -        0-6  Hello!  (greeting)",
+        "2  claim   7-34  Dr. Smith built it in 1889.",
+        "3  -      35-46  Is it tall?  (question)",
+        "3 pieces, 1 claim",
+    ]
+
+
+def test_colour_is_for_terminals_only() -> None:
+    assert "\x1b" not in run(TEXT)
+    assert "\x1b[32mclaim" in CliRunner().invoke(split, [TEXT], color=True).output
+
+
+def test_an_empty_text_has_no_pieces() -> None:
+    assert run("") == "0 pieces, 0 claims\n"
+    assert json.loads(run("", "--format", "json")) == []
+
+
+def test_a_dash_reads_standard_input() -> None:
+    assert json.loads(run("-", "--format", "json", stdin=b"\xef\xbb\xbfParis."))[0]["text"] == "Paris."
+
+
+def test_an_at_sign_reads_a_file_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    for data in ("Größe: 3 m.", "\ufeffGröße: 3 m."):
+        file.write_text(data, encoding="utf-8")
+        assert json.loads(run(f"@{file}", "--format", "json"))[0]["text"] == "Größe: 3 m."
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    text = "Red \x1b[31m text\x07 and \x9b0m\u202e and\nmore.\x00"
+    shown = run(text)
+    assert "Red \\x1b[31m text\\x07 and \\x9b0m\\u202e and\\nmore.\\x00" in shown
+    for output in (shown, run(text, "--format", "json")):
+        assert not any(sign in output for sign in "\x1b\x07\x9b\u202e\x00")
+    assert json.loads(run(text, "--format", "json"))[0]["text"] == text
+
+
+def test_half_a_surrogate_pair_can_be_shown() -> None:
+    assert "\\ud800" in run("A \ud800 b.")
+    assert json.loads(run("A \ud800 b.", "--format", "json"))[0]["text"] == "A \ud800 b."
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_ascii_terminal_gets_escapes(form: str) -> None:
+    done = CliRunner(charset="ascii").invoke(split, ["é 巴黎。", "--format", form], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert done.stdout_bytes.isascii()
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    error = failure(f"@{tmp_path / 'none.txt'}")
+    assert error.message == f"{tmp_path / 'none.txt'}: there is no such file."
+    assert error.exit_code == 2
+
+
+def test_a_folder_is_no_text(tmp_path: Path) -> None:
+    assert failure(f"@{tmp_path}").message == f"{tmp_path}: is a folder; a UTF-8 text file is needed."
+
+
+@pytest.mark.parametrize(
+    ("data", "offset"), [(b"caf\xe9 x", 3), (b"\xef\xbb\xbfcaf\xe9", 6), (b"\xff\xfeP\x00", 0)]
+)
+def test_a_file_in_another_encoding_is_refused_with_the_offset(
+    tmp_path: Path, data: bytes, offset: int
+) -> None:
+    file = tmp_path / "latin.txt"
+    file.write_bytes(data)
+    bad = f"byte 0x{data[offset]:02x} at byte offset {offset}"
+    assert failure(f"@{file}").message == f"{file}: is not UTF-8 text ({bad})."
+
+
+def test_standard_input_in_another_encoding_is_refused() -> None:
+    assert failure("-", stdin=b"\xff").message.startswith("standard input: is not UTF-8 text")
+
+
+def test_an_at_sign_alone_and_an_impossible_name_are_refused() -> None:
+    assert "without a file name" in failure("@").message
+    assert "cannot be read" in failure("@a\x00b").message
