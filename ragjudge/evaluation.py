@@ -115,11 +115,10 @@ def evaluate(
     judges = {key: shared_caching_judge(given, cache, replay=replay) for key, given in keys.items()}
     if not progress:
         return Evaluation(Runner(judges).run(cells))
-    from rich.console import Console
-
+    from ragjudge.reports.page import open_console
     from ragjudge.reports.progress import Progress
 
-    with Progress(len(cells), Console(stderr=True)) as bar:
+    with Progress(len(cells), open_console(stderr=True)) as bar:
         return Evaluation(Runner(judges, observer=bar).run(cells))
 
 

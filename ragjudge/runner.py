@@ -258,7 +258,9 @@ def require_fields(task: Task) -> None:
     lacking = [name for name in task.metric.requires if getattr(task.sample, name) is None]
     if lacking:
         given = [
-            name for name in ("input", "output", "contexts", "expected") if getattr(task.sample, name) is not None
+            name
+            for name in ("input", "output", "contexts", "expected")
+            if getattr(task.sample, name) is not None
         ]
         raise DataError(
             f"{task.sample.id}, {task.label}: {task.metric.name} needs {' and '.join(lacking)}; "

@@ -67,7 +67,7 @@ class Scorer:
 
     def score(
         self,
-        input: str | None = None,  # noqa: A002 - the field's standard name
+        input: str | None = None,
         output: str | None = None,
         *,
         context: str | Sequence[str] | None = None,
@@ -123,7 +123,7 @@ class AnswerRelevancy(Scorer):
 
 
 class ContextPrecision(Scorer):
-    """Average precision of the ranked chunks (``by="chunks"``), or supported claims of the output / its claims.
+    """Average precision of the ranked chunks, or with ``by="claims"`` the share of supported claims.
 
     Needs input and contexts, and by claims output and contexts. Default threshold 0.5.
     """

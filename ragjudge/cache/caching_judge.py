@@ -83,7 +83,7 @@ class CachingJudge(Judge):
         id: The reference by which the user asked for the judge.
     """
 
-    def __init__(self, judge: Judge | None, store: CallStore, identity: Identity, *, id: str) -> None:  # noqa: A002
+    def __init__(self, judge: Judge | None, store: CallStore, identity: Identity, *, id: str) -> None:
         super().__init__(id)
         self._judge = judge
         self._store = store

@@ -179,7 +179,7 @@ class RowStore(ABC):
         except CacheError:  # an unreadable row is written anew
             return True
 
-    def close(self) -> None:  # noqa: B027 - a store without files has nothing to do
+    def close(self) -> None:  # noqa: B027 - a store without files holds nothing
         """Let go of what the store holds."""
 
     def __enter__(self: _Self) -> _Self:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ragjudge.reports.printable import printable
+
 
 @click.group()
 def cache() -> None:
@@ -38,19 +40,14 @@ def stats(directory: Path | None, form: str) -> None:
     if form == "json":
         click.echo(json.dumps({**found._asdict()}, indent=2, sort_keys=False))
         return
-    click.echo(f"location  {_plain(found.location)}")
+    click.echo(f"location  {printable(found.location)}")
     click.echo(f"calls     {found.calls}")
     for template, count in found.templates.items():
-        click.echo(f"  {count:>8}  {_plain(template)}")
+        click.echo(f"  {count:>8}  {printable(template)}")
     click.echo(f"judges    {len(found.judges)}")
     for reference, fingerprints in found.judges.items():
-        click.echo(f"  {_plain(reference)}  {' '.join(name[:12] for name in fingerprints)}")
+        click.echo(f"  {printable(reference)}  {' '.join(name[:12] for name in fingerprints)}")
     click.echo(f"texts     {found.texts}")
     click.echo(f"bytes     {found.bytes}")
     if found.damaged:
         click.echo(f"damaged   {found.damaged}  (they count as missing and are judged anew)")
-
-
-def _plain(text: str) -> str:
-    """Escape what a terminal would obey, and what it cannot print."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

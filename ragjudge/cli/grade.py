@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ragjudge.cli.options import JudgeOptions, judge_options, report_options
+from ragjudge.cli.options import JudgeOptions, judge_options, metric_options, report_options
 
 
 @click.command("grade", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
@@ -23,8 +23,7 @@ from ragjudge.cli.options import JudgeOptions, judge_options, report_options
     metavar="[NAME=]VALUE",
     help="Smallest passing value, from 0 to 1, of all metrics or of one. [the metric's own]",
 )
-@click.option("--mode", type=click.Choice(["decomposed", "holistic"]), default="decomposed", show_default=True)
-@click.option("--by", type=click.Choice(["chunks", "claims"]), help="Variant of context-precision. [chunks]")
+@metric_options
 @report_options
 def grade(
     options: JudgeOptions,

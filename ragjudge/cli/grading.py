@@ -43,9 +43,8 @@ def grade_cells(
         quiet: Print the totals only.
         verbose: Print every failed claim.
     """
-    from rich.console import Console
-
     from ragjudge.cache.opening import open_caching_judge
+    from ragjudge.reports.page import open_console
     from ragjudge.reports.progress import Progress
     from ragjudge.reports.registry import write_report
     from ragjudge.reports.terminal import print_report
@@ -56,7 +55,7 @@ def grade_cells(
     asked = {}
     try:
         asked = {key: open_caching_judge(judge, store, replay=replay) for key, judge in judges.items()}
-        with Progress(len(cells), Console(stderr=True), quiet=quiet) as bar:
+        with Progress(len(cells), open_console(stderr=True), quiet=quiet) as bar:
             report = Runner(asked, observer=bar).run(cells)
     finally:
         for judge in asked.values():
@@ -64,7 +63,7 @@ def grade_cells(
         store.close()
     for path in outputs:
         write_report(report, path)
-    print_report(report, Console(), quiet=quiet, verbose=verbose)
+    print_report(report, open_console(), quiet=quiet, verbose=verbose)
     if store.write_error is not None:
         click.echo(f"Warning: {store.write_error}", err=True)
     sys.stdout.flush()

@@ -45,6 +45,11 @@ class JudgeOptions:
         """The cache to open."""
         return False if self.no_cache else self.cache
 
+    @property
+    def has_settings(self) -> bool:
+        """Whether any setting of the judge is given."""
+        return any(value is not None for value in (self.window, self.threads, self.gpu_layers))
+
     def open_judge(self) -> Judge:
         """Make the judge that the options name.
 
@@ -54,9 +59,7 @@ class JudgeOptions:
         """
         from ragjudge.judges.registry import open_judge
 
-        return open_judge(
-            self.judge, window=self.window, threads=self.threads, gpu_layers=self.gpu_layers
-        )
+        return open_judge(self.judge, window=self.window, threads=self.threads, gpu_layers=self.gpu_layers)
 
 
 def judge_options(command: F) -> F:
@@ -100,6 +103,19 @@ def judge_options(command: F) -> F:
         *getattr(command, "__click_params__", []),
     ]
     return collected  # type: ignore[return-value]
+
+
+def metric_options(command: F) -> F:
+    """Add ``--mode`` and ``--by``."""
+    modes = click.Choice(["decomposed", "holistic"])
+    for option in (
+        click.option(
+            "--by", type=click.Choice(["chunks", "claims"]), help="Variant of context-precision. [chunks]"
+        ),
+        click.option("--mode", type=modes, default="decomposed", show_default=True, help="How to ask."),
+    ):
+        command = option(command)
+    return command
 
 
 def report_options(command: F) -> F:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import click
 
-from ragjudge.cli.options import JudgeOptions, judge_options
+from ragjudge.cli.options import JudgeOptions, judge_options, metric_options
 from ragjudge.cli.textarg import read_text_argument
 
 _TEXT = "The text itself, - for standard input, or @FILE."
@@ -22,8 +23,7 @@ _TEXT = "The text itself, - for standard input, or @FILE."
     "--context", "contexts", multiple=True, metavar="TEXT", help="A retrieved chunk; repeat it in rank order."
 )
 @click.option("--threshold", type=float, help="Smallest passing value, from 0 to 1. [the metric's own]")
-@click.option("--mode", type=click.Choice(["decomposed", "holistic"]), default="decomposed", show_default=True)
-@click.option("--by", type=click.Choice(["chunks", "claims"]), help="Variant of context-precision. [chunks]")
+@metric_options
 @click.option("--on-empty", type=click.Choice(["skip", "fail"]), help="What nothing to judge means.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def score(
@@ -59,7 +59,7 @@ def score(
     smallest = check_threshold(made.default_threshold if threshold is None else threshold)
     task = Task(made.name, made, sample, smallest, on_empty)  # type: ignore[arg-type]
     judge = options.open_judge()
-    with open_store(options.place, read_only=options.replay) as store:
+    with closing(open_store(options.place, read_only=options.replay)) as store:
         asked = open_caching_judge(judge, store, replay=options.replay)
         try:
             report = Runner({"": asked}).run([Cell(sample, (task,))])
@@ -69,9 +69,8 @@ def score(
     if form == "json":
         click.echo(json.dumps(result.model_dump(mode="json"), indent=2))
     else:
-        from rich.console import Console
-
+        from ragjudge.reports.page import open_console
         from ragjudge.reports.terminal import print_score
 
-        print_score(result, Console())
+        print_score(result, open_console())
     return exit_code(report)

@@ -87,6 +87,7 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
 }
 """For each field of a sample the column names it may have, ragjudge's own first."""
 
+_WITH_ASIDES = tuple(dialect for dialect in DIALECTS if dialect.other_context)
 _FIELD_OF = {name: field for field, names in ACCEPTED.items() for name in names}
 
 
@@ -226,7 +227,7 @@ def _asides(row: Mapping[str, Any]) -> set[str]:
     """Return the names that in this row's dialect are no retrieved chunks."""
     return {
         name
-        for dialect in DIALECTS
+        for dialect in _WITH_ASIDES
         if any(own in row for own in dialect.contexts)
         for name in dialect.other_context
     }

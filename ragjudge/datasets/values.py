@@ -23,7 +23,7 @@ def describe(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, (int, float)):
-        return f"the number {_short(str(value))}" if math.isfinite(value) else str(value)
+        return _number(value)
     if isinstance(value, str):
         return f"the text {_short(value)!r}" if value else "an empty text"
     if isinstance(value, date):
@@ -99,3 +99,12 @@ def _key(key: object, what: str) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _number(value: float) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "an infinite number"
+    try:
+        return f"the number {_short(str(value))}"
+    except ValueError:
+        return "a very long number"  # Python writes no whole numbers of thousands of digits

@@ -39,7 +39,7 @@ def run_child(
     out, err = folder / "stdout", folder / "stderr"
     start = time.monotonic()
     with out.open("wb") as out_file, err.open("wb") as err_file:
-        child = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
+        child = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
             command,
             cwd=folder,
             env={**os.environ, **env},

@@ -68,7 +68,7 @@ def sha256_of(path: Path) -> str:
         ModelMissingError: There is no such file.
         ModelFileError: It cannot be read.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links; the name is the key
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links; the name is the key
     before = _state(path)
     known = _read().get(str(path))
     if before is not None and isinstance(known, dict) and known.get("state") == before:
@@ -88,7 +88,7 @@ def remember(path: Path, digest: str) -> None:
         path: The file the digest belongs to.
         digest: Its sha256 in lower-case hexadecimal.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - see sha256_of
     state = _state(path)
     if state is None or time.time_ns() - state[1] < _SETTLED_NS:
         return
@@ -121,9 +121,9 @@ def _write(entries: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".digests-", dir=folder)
-        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123  # it is a file descriptor
+        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - it is a file descriptor
             json.dump(entries, file, indent=1)
-        os.replace(temporary, folder / "digests.json")  # noqa: PTH105
+        Path(temporary).replace(folder / "digests.json")
         temporary = None
     except OSError:
         return  # a read-only home costs the time to hash again, nothing else

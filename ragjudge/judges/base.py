@@ -8,11 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import final
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING, final
 
 from ragjudge.records import Call, Outcome
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 
 def canonical_json(value: JsonValue) -> str:
@@ -64,7 +65,7 @@ class Judge(ABC):
         usage: Counters, updated while calls are answered.
     """
 
-    def __init__(self, id: str) -> None:  # noqa: A002 - the field's standard name
+    def __init__(self, id: str) -> None:
         self.id = id
         self.usage = JudgeUsage()
 

@@ -6,11 +6,13 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING
 
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 _WORD = re.compile(r"\w+")
 _LEAST, _MOST = 0.02, 0.98
@@ -36,7 +38,7 @@ class FakeJudge(Judge):
         script: Mapping[str, float | None] | None = None,
         *,
         score: float = 0.5,
-        id: str = "fake",  # noqa: A002 - the field's standard name
+        id: str = "fake",
     ) -> None:
         super().__init__(id)
         self.script = dict(script or {})

@@ -1,4 +1,4 @@
-"""The metric protocol, and what the built-in metrics share.
+r"""The metric protocol, and what the built-in metrics share.
 
 A metric of your own needs no base class. Whatever has these attributes and methods is one::
 
@@ -253,9 +253,7 @@ class TwoModeMetric(ABC):
 def make_items(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> tuple[Item, ...]:
     """Join pieces and outcomes; pieces without a check keep what the rule decided."""
     remaining = iter(outcomes)
-    return tuple(
-        make_item(draft, next(remaining) if draft.check is not None else None) for draft in drafts
-    )
+    return tuple(make_item(draft, next(remaining) if draft.check is not None else None) for draft in drafts)
 
 
 def make_item(draft: Draft, outcome: Outcome | None) -> Item:
@@ -298,7 +296,7 @@ def parse_holistic(text: str) -> tuple[float, str] | None:
 
 
 def count_reason(items: Sequence[Item], noun: str, holds: str) -> str:
-    """Say how many pieces hold, e.g. ``1 of 2 claims supported by the contexts.``"""
+    """Say how many pieces hold, e.g. ``1 of 2 claims supported``."""
     held = sum(item.verdict is True for item in items)
     plural = noun if len(items) == 1 else f"{noun}s"
     return f"{held} of {len(items)} {plural} {holds}."

@@ -1,4 +1,4 @@
-"""Context precision: by chunks, the average precision of the ranking; by claims, supported claims / claims."""
+"""Context precision: average precision of the ranked chunks, or the share of supported claims."""
 
 from __future__ import annotations
 

@@ -157,6 +157,6 @@ def load_template(name: str, version: int | None = None) -> Template:
         version = known[name][-1]
     if version not in known[name]:
         raise UnknownNameError(f"version of template {name}", str(version), map(str, known[name]))
-    path = files("ragjudge.prompts").joinpath("templates", f"{name}.{version}.yaml")
+    path = files("ragjudge.prompts").joinpath("templates").joinpath(f"{name}.{version}.yaml")
     data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     return Template.model_validate(data)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_NARROWEST = 40  # below this a report is cut by the terminal rather than squeezed into confetti
+_NARROWEST = 64  # below this a report is cut by the terminal rather than squeezed into confetti
 _WIDTH_OF_FILES = 100
 
 

@@ -71,7 +71,7 @@ def summary_table(report: Report) -> str:
 
 def _print_rows(page: Page, rows: tuple[Row, ...], *, verbose: bool) -> None:
     names = [page.data(display_name(*entry)) for row in rows for entry in row.scores.items()]
-    name_width = min(max(map(page.cells, names), default=0), page.width * 2 // 5)
+    name_width = min(max(map(page.cells, names), default=0), page.width // 3)
     ids = [_row_name(page, row) for row in rows]
     id_width = max(map(page.cells, ids), default=0)
     lines = {} if verbose else _one_line_results(page, rows)

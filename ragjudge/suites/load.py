@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragjudge.datasets.columns import contexts_are_one_text
 from ragjudge.datasets.load import Ids
@@ -27,6 +25,9 @@ from ragjudge.suites.config import (
 )
 from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, Suite
 from ragjudge.suites.yaml_file import read_yaml
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 _WITH_VARIANTS = "context_precision"
 

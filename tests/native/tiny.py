@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% for message in messages %}"
+    "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 NO_SYSTEM = (
     "{{ bos_token }}{% for message in messages %}"
     "{% if message.role == 'system' %}{{ raise_exception('no system role here') }}{% endif %}"
-    "<|im_start|>{{ message.role }}\n{{ message.content | trim }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+    "<|im_start|>{{ message.role }}\n{{ message.content | trim }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n"
 )
 
 CONTEXT = 2048
@@ -26,7 +28,7 @@ BOS, EOS = 1, 2
 CONTROLS = ("<|im_start|>", "<|im_end|>")
 USER_DEFINED = "<|mark|>"
 
-_WORDS = ("▁Y", "▁N", "Ye", "Yes", "▁Yes", "No", "▁No", "YE", "YES", "ye", "yes", "no", "NO", "th", "▁th", "the", "▁the")
+_WORDS = tuple("▁Y ▁N Ye Yes ▁Yes No ▁No YE YES ye yes no NO th ▁th the ▁the".split())
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
 
 
@@ -74,7 +76,7 @@ def build(
     *,
     seed: int = 0,
     template: str | None = CHATML,
-    shape: Shape = Shape(),  # noqa: B008 - frozen
+    shape: Shape = Shape(),
     add_bos: bool = True,
     add_eos: bool = False,
     poison: bool = False,

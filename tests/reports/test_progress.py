@@ -16,6 +16,8 @@ class Screen(io.StringIO):
         self._terminal = terminal
 
     def isatty(self) -> bool:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
         return self._terminal
 
 
@@ -75,6 +77,15 @@ def test_nothing_is_shown_when_quiet() -> None:
         time.sleep(0.05)
         progress.advance(judged=1)
     assert screen.getvalue() == ""
+
+
+def test_a_closed_output_is_no_terminal() -> None:
+    screen, console = watched(forced=True)
+    screen.close()
+    with Progress(5, console, delay=0.0) as progress:
+        time.sleep(0.05)
+        progress.advance(judged=1)
+    assert progress.done == 1
 
 
 def test_a_failing_run_takes_its_bar_away() -> None:

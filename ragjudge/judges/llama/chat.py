@@ -64,7 +64,7 @@ def from_template(template: str, *, bos: str, eos: str) -> ChatFormat:
     ):
         try:
             text = _render(template, messages, bos=bos, eos=eos)
-        except Exception as error:  # noqa: BLE001 - a stranger's program may raise anything
+        except Exception as error:
             failures.append(f"{type(error).__name__}: {error}")
             continue
         if text.count(_SYSTEM) == 1 and text.count(_USER) == 1 and text.index(_SYSTEM) < text.index(_USER):

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import JsonValue
-
 from ragjudge.errors import ConfigError, ModelFileError, ModelMissingError, PromptTooLongError
 from ragjudge.gguf.digest import sha256_of
 from ragjudge.gguf.locate import missing
@@ -22,6 +20,8 @@ from ragjudge.judges.trie import plan
 from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from ragjudge.gguf.manifest import ModelEntry
     from ragjudge.judges.llama.native import Engine, Logits
 
@@ -63,7 +63,7 @@ class LlamaJudge(Judge):
 
     def __init__(
         self,
-        id: str,  # noqa: A002 - the field's standard name
+        id: str,
         path: Path,
         *,
         entry: ModelEntry | None = None,
@@ -286,7 +286,8 @@ class LlamaJudge(Judge):
             ids = [token for tokens in found.values() for token in tokens]
             if len(ids) != len(set(ids)) or not all(found.values()):
                 raise ModelFileError(
-                    f"{self.path}: the answers {' / '.join(labels)} cannot be told apart by their first token."
+                    f"{self.path}: the answers {' / '.join(labels)} cannot be told apart by their first "
+                    "token."
                 )
             model.label_tokens[labels] = found
         return model.label_tokens[labels]

@@ -1,4 +1,4 @@
-"""Tokens in, logits out: the only module that touches llama.cpp.
+"""Tokens in, logits out: the only module that loads llama.cpp.
 
 It carries out the plans of `judges.trie` with llama.cpp's own functions, since llama-cpp-python's
 `Llama` class writes one sequence only. It knows no prompts and no questions. llama.cpp answers many a
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,11 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ragjudge.errors import JudgeUnavailableError, ModelFileError
-from ragjudge.judges.llama.settings import EngineSettings
-from ragjudge.judges.trie import Copy, Drop, Limits, Piece, Plan
+from ragjudge.judges.llama.settings import EngineSettings, physical_cores
+from ragjudge.judges.llama.vocabulary import Vocabulary
+from ragjudge.judges.trie import Copy, Decode, Drop, Limits, Piece, Plan
 
 LLAMA_CPP_PYTHON = "0.3.36"
 """The release of llama-cpp-python whose struct layouts this module was written against."""
+
+_ERROR_LEVEL = 4
+"""llama.cpp's log level of errors; most of its functions tell their reason nowhere else."""
+
+_last_errors: deque[str] = deque(maxlen=8)
 
 CELLS_PADDING = 256
 """llama.cpp rounds the number of cells up to a multiple of this."""
@@ -36,13 +44,6 @@ Logits = npt.NDArray[np.float32]
 
 class NativeError(Exception):
     """llama.cpp refused a batch; what it held is lost."""
-
-
-class Token(NamedTuple):
-    """One entry of a vocabulary."""
-
-    id: int
-    text: str
 
 
 class Generated(NamedTuple):
@@ -67,39 +68,37 @@ def _library() -> Any:
         raise JudgeUnavailableError(f"llama-cpp-python cannot be loaded: {error}") from error
     if llama_cpp.__version__ != LLAMA_CPP_PYTHON:
         raise JudgeUnavailableError(
-            f"llama-cpp-python {llama_cpp.__version__} is installed; ragjudge needs exactly {LLAMA_CPP_PYTHON}.",
+            f"llama-cpp-python {llama_cpp.__version__} is installed; ragjudge needs exactly "
+            f"{LLAMA_CPP_PYTHON}.",
             hint=f"pip install llama-cpp-python=={LLAMA_CPP_PYTHON}",
         )
     library = llama_cpp.llama_cpp
-    library.llama_log_set(_SILENCE(llama_cpp), None)
+    library.llama_log_set(_log_callback(llama_cpp), None)
     library.llama_backend_init()
     return library
 
 
 @cache
-def _SILENCE(llama_cpp: Any) -> Any:  # noqa: N802 - a constant that needs the library to exist
+def _log_callback(llama_cpp: Any) -> Any:
     """Return the log callback that prints nothing; cached, since llama.cpp keeps a bare pointer to it."""
 
-    def swallow(level: int, text: bytes, data: Any) -> None:
-        """Drop a log line."""
+    def keep_errors(level: int, text: bytes, data: Any) -> None:
+        """Keep an error's line for the message of our own error; drop all others."""
+        if level == _ERROR_LEVEL:
+            _last_errors.append(text.decode("utf-8", "replace").strip())
 
-    return llama_cpp.llama_log_callback(swallow)
-
-
-def physical_cores() -> int:
-    """Return the number of physical cores this process may run on, at least 1."""
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
-    cores = set()
-    for cpu in allowed:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        try:
-            cores.add(siblings.read_text(encoding="ascii"))
-        except OSError:
-            cores.add(str(cpu))
-    return max(1, len(cores))
+    return llama_cpp.llama_log_callback(keep_errors)
 
 
-class Engine:
+def _reason() -> str:
+    """Return what llama.cpp last gave as the reason of a failure, as the tail of a sentence."""
+    # The first line is the most specific one: the rest repeats it on the way up.
+    line = next(filter(None, _last_errors), "").rpartition("error loading model: ")[2]
+    reason = re.sub(r"^\w+: ", "", line)  # the name of the function that logged it
+    return f": {reason.removesuffix('.')}." if reason else "."
+
+
+class Engine(Vocabulary):
     """One open model with one memory. Not safe for two threads at a time.
 
     Args:
@@ -120,79 +119,29 @@ class Engine:
         offload = bool(self._c.llama_supports_gpu_offload())
         layers = settings.gpu_layers if settings.gpu_layers is not None else (-1 if offload else 0)
         parameters.n_gpu_layers = layers if layers >= 0 else 10_000
-        self._model = self._c.llama_model_load_from_file(os.fsencode(path), parameters)
-        if not self._model:
-            raise ModelFileError(f"{path}: llama.cpp cannot load this file as a model.")
-        self._vocabulary = self._c.llama_model_get_vocab(self._model)
-        self.vocabulary_size = int(self._c.llama_vocab_n_tokens(self._vocabulary))
-        self.training_context = int(self._c.llama_model_n_ctx_train(self._model))
         self._context: Any = None
         self._memory: Any = None
         self._batch: Any = None
         self._cells = 0
+        _last_errors.clear()
+        self._model: Any = self._c.llama_model_load_from_file(os.fsencode(path), parameters)
+        if not self._model:
+            raise ModelFileError(f"{path}: llama.cpp cannot load this file as a model{_reason()}")
+        super().__init__(self._c, self._c.llama_model_get_vocab(self._model))
+        self.training_context = int(self._c.llama_model_n_ctx_train(self._model))
+        if not self.vocabulary_size or self._c.llama_model_has_encoder(self._model):
+            self.close()
+            raise ModelFileError(f"{path}: this model does not continue a text, so it cannot judge.")
 
-    # -- vocabulary ------------------------------------------------------------------------------
-
-    def tokenize(self, text: str, *, add_special: bool) -> list[int]:
-        """Turn a whole prompt into tokens; control strings in it become control tokens.
-
-        Args:
-            text: The rendered prompt. Lone surrogates become replacement characters.
-            add_special: Whether the vocabulary's own first token (BOS) is put in front.
-        """
-        data = text.encode("utf-8", "replace")
-        room = len(data) + 8
-        while True:
-            buffer = (self._c.llama_token * room)()
-            count = self._c.llama_tokenize(
-                self._vocabulary, data, len(data), buffer, room, add_special, True
-            )
-            if count >= 0:
-                return list(buffer[:count])
-            room = -count
-
-    def piece(self, token: int, *, special: bool = False) -> bytes:
-        """Return the bytes a token stands for; control tokens are empty unless `special`."""
-        room = 64
-        while True:
-            buffer = ctypes.create_string_buffer(room)
-            count = self._c.llama_token_to_piece(self._vocabulary, token, buffer, room, 0, special)
-            if count >= 0:
-                return buffer.raw[:count]
-            room = -count
-
-    def control_tokens(self) -> list[Token]:
-        """Return the tokens that steer the model: turn marks, BOS, EOS and the like."""
-        c, vocabulary = self._c, self._vocabulary
-        tokens = []
-        for token in range(self.vocabulary_size):
-            if c.llama_vocab_is_control(vocabulary, token) or c.llama_vocab_is_eog(vocabulary, token):
-                text = self.piece(token, special=True).decode("utf-8", "replace")
-                if text:
-                    tokens.append(Token(token, text))
-        return tokens
+    def __del__(self) -> None:
+        # An engine that nobody closed must not keep gigabytes until the process ends.
+        if getattr(self, "_model", None):
+            self.close()
 
     def chat_template(self) -> str | None:
         """Return the chat template that the file carries, or None."""
         template = self._c.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
-
-    def bos(self) -> Token | None:
-        """Return the vocabulary's first token, or None when it has none."""
-        return self._special(self._c.llama_vocab_bos(self._vocabulary))
-
-    def eos(self) -> Token | None:
-        """Return the vocabulary's last token, or None when it has none."""
-        return self._special(self._c.llama_vocab_eos(self._vocabulary))
-
-    def adds_bos(self) -> bool:
-        """Say whether the model was trained with the first token in front of every text."""
-        return bool(self._c.llama_vocab_get_add_bos(self._vocabulary))
-
-    def _special(self, token: int) -> Token | None:
-        if token < 0:
-            return None
-        return Token(token, self.piece(token, special=True).decode("utf-8", "replace"))
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -206,6 +155,7 @@ class Engine:
         self._close_context()
         padded = -(-cells // CELLS_PADDING) * CELLS_PADDING
         sequences = self.settings.sequences
+        _last_errors.clear()
         parameters = self._c.llama_context_default_params()
         parameters.n_ctx = padded
         parameters.n_batch = self.settings.batch
@@ -217,11 +167,15 @@ class Engine:
         parameters.n_outputs_max = sequences
         parameters.n_threads = parameters.n_threads_batch = self.settings.threads or physical_cores()
         self._context = self._c.llama_init_from_model(self._model, parameters)
-        if not self._context:
+        self._memory = self._c.llama_get_memory(self._context) if self._context else None
+        if not self._memory:
+            if self._context:  # a model without a memory embeds texts; it does not continue them
+                self._c.llama_free(self._context)
+            self._context = None
             raise JudgeUnavailableError(
-                f"llama.cpp cannot make room for {padded} tokens.", hint="lower the judge's `window:` setting"
+                f"llama.cpp cannot make room for {padded} tokens{_reason()}",
+                hint="lower the judge's `window:` setting",
             )
-        self._memory = self._c.llama_get_memory(self._context)
         self._batch = self._c.llama_batch_init(self.settings.batch, 0, 1)
         self._cells = int(self._c.llama_n_ctx(self._context))
 
@@ -253,8 +207,10 @@ class Engine:
             ``(prompt index, read(logits))`` after the batch that holds the prompt's last token.
 
         Raises:
+            ValueError: The plan was made under larger limits than this engine's.
             NativeError: llama.cpp refused a batch.
         """
+        self._refuse_large_plan(plan)
         self._c.llama_memory_clear(self._memory, False)
         for step in plan.steps:
             if isinstance(step, Copy):
@@ -265,13 +221,24 @@ class Engine:
                 outputs = self._decode(step.pieces)
                 yield from [(prompt, read(self._logits(slot))) for prompt, slot in outputs]
 
+    def _refuse_large_plan(self, plan: Plan) -> None:
+        """Hold a plan against the limits before llama.cpp can end the process over it."""
+        if not self._context or plan.cells > self._cells:
+            raise ValueError(f"the plan holds {plan.cells} tokens, and there is room for {self._cells}")
+        for step in plan.steps:
+            if isinstance(step, Decode):
+                used = [piece.sequence for piece in step.pieces]
+                tokens = sum(len(piece.tokens) for piece in step.pieces)
+                if tokens > self.settings.batch:
+                    raise ValueError(f"a batch of {tokens} tokens, and at most {self.settings.batch} fit")
+            else:
+                used = [step.source, step.target] if isinstance(step, Copy) else [step.sequence]
+            if max(used) >= self.settings.sequences:
+                raise ValueError(f"sequence {max(used)}, and there are {self.settings.sequences}")
+
     def _decode(self, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
         """Decode one batch; return ``(prompt, slot in the batch)`` of its outputs."""
         batch = self._batch
-        total = sum(len(piece.tokens) for piece in pieces)
-        wanted = sum(piece.prompt is not None for piece in pieces)
-        if total > self.settings.batch or wanted > self.settings.sequences:
-            raise NativeError(f"a batch of {total} tokens and {wanted} outputs exceeds the limits")
         outputs = []
         slot = 0
         for piece in pieces:
@@ -309,8 +276,14 @@ class Engine:
             most: Most tokens to generate; room for them must have been made with `limits`.
 
         Raises:
+            ValueError: The prompt is empty, or room for it was not made.
             NativeError: The grammar is not valid, or llama.cpp refused a batch.
         """
+        if not tokens or not self._context or len(tokens) + most > self._cells:
+            raise ValueError(f"a prompt of {len(tokens)} tokens and {most} more, in {self._cells} cells")
+        if not grammar.strip() or "\0" in grammar:
+            # llama.cpp takes an empty grammar for none at all, and reads no further than a NUL.
+            raise NativeError("the grammar is empty or has a NUL character")
         sampler = self._c.llama_sampler_init_grammar(self._vocabulary, grammar.encode("utf-8"), b"root")
         if not sampler:
             raise NativeError("llama.cpp does not accept the grammar")
@@ -328,21 +301,18 @@ class Engine:
             outputs = self._decode((piece,))
         written = bytearray()
         count = 0
-        position = len(tokens)
-        complete = False
-        while count < most:
+        while True:
             token = self._next_token(self._logits(outputs[0][1]), sampler)
-            if token is None or self._c.llama_vocab_is_eog(self._vocabulary, token):
-                complete = token is not None
+            complete = token is not None and self._c.llama_vocab_is_eog(self._vocabulary, token)
+            if token is None or complete or count == most:
                 break
             self._c.llama_sampler_accept(sampler, token)
             written += self.piece(token)
+            outputs = self._decode((Piece(0, len(tokens) + count, (token,), 0),))
             count += 1
-            outputs = self._decode((Piece(0, position, (token,), 0),))
             self.tokens_decoded -= 1  # a generated token is counted as such
-            position += 1
-        self.tokens_generated += count
-        return Generated(written.decode("utf-8", "replace"), count, complete)
+            self.tokens_generated += 1
+        return Generated(written.decode("utf-8", "replace"), count, bool(complete))
 
     def _next_token(self, logits: Logits, sampler: Any) -> int | None:
         """Return the likeliest token that the grammar accepts, or None when it accepts none.
@@ -361,9 +331,8 @@ class Engine:
     def _accepted(self, tokens: npt.NDArray[np.int32], logits: Logits, sampler: Any) -> int | None:
         order = tokens[np.lexsort((tokens, -logits[tokens]))]  # likeliest first, lower id first on ties
         data = (self._c.llama_token_data * len(order))()
-        for slot, token in enumerate(order):
-            data[slot].id = int(token)
-            data[slot].logit = float(logits[token])
+        view = np.ctypeslib.as_array(data)
+        view["id"], view["logit"] = order, logits[order]
         array = self._c.llama_token_data_array(data=data, size=len(order), selected=-1, sorted=False)
         self._c.llama_sampler_apply(sampler, ctypes.byref(array))
         for slot in range(int(array.size)):

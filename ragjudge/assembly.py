@@ -1,0 +1,106 @@
+"""From a suite to cells: outputs produced, metrics made, judges named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragjudge.judges.base import Judge
+from ragjudge.judges.registry import open_judge
+from ragjudge.metrics.registry import make_metric
+from ragjudge.providers.base import Provider, ProviderFailure, with_output
+from ragjudge.providers.registry import open_provider
+from ragjudge.records import Sample
+from ragjudge.runner import Cell, Task
+from ragjudge.suites.spec import AssertionSpec, JudgeSpec, Suite
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What a runner needs to grade a suite.
+
+    Attributes:
+        cells: One for each provider and case, case by case.
+        judges: The judges, by the key that the cells' tasks name, in the order of their first use.
+    """
+
+    cells: tuple[Cell, ...]
+    judges: dict[str, Judge]
+
+
+def assemble(suite: Suite, *, override: Judge | None = None) -> Assembly:
+    """Produce a suite's outputs, and make its cells and judges. No model is loaded.
+
+    Args:
+        suite: The suite.
+        override: Judges everything, whatever the suite says.
+
+    Raises:
+        UnknownNameError: A judge or provider does not exist.
+        ConfigError: A judge's setting is out of its range, or a provider's option is unknown.
+        ProviderError: A provider cannot be used at all.
+    """
+    base = suite.path.parent
+    providers = [open_provider(spec, base) for spec in suite.providers]
+    judges: dict[str, Judge] = {}
+    cells = []
+    for case in suite.cases:
+        keys = [_judge_key(spec.judge or suite.judge, judges, override) for spec in case.assertions]
+        for sample, provider, error in _outputs(case.sample, providers):
+            tasks = tuple(_task(sample, spec, key) for spec, key in zip(case.assertions, keys, strict=True))
+            cells.append(Cell(sample, tasks, provider=provider, error=error))
+    return Assembly(tuple(cells), judges)
+
+
+def _outputs(sample: Sample, providers: list[Provider]) -> Iterator[tuple[Sample, str | None, str | None]]:
+    """Yield the sample as each provider answers it, with the provider's name and its failure."""
+    if not providers:
+        yield sample, None, None
+    for provider in providers:
+        produced = provider.produce(sample)
+        if isinstance(produced, ProviderFailure):
+            yield sample, provider.name, produced.reason
+        else:
+            yield with_output(sample, produced), provider.name, None
+
+
+def _task(sample: Sample, spec: AssertionSpec, judge: str) -> Task:
+    metric = make_metric(spec.metric, mode=spec.mode or "decomposed", by=spec.by)
+    own = {
+        name: value
+        for name, value in (("contexts", spec.context), ("expected", spec.reference))
+        if value is not None
+    }
+    return Task(
+        spec.label,
+        metric,
+        sample.model_copy(update=own) if own else sample,
+        metric.default_threshold if spec.threshold is None else spec.threshold,
+        spec.on_empty,
+        judge,
+    )
+
+
+def _judge_key(spec: JudgeSpec | None, judges: dict[str, Judge], override: Judge | None) -> str:
+    """Return the key of the judge that a spec means; equal specs mean one judge."""
+    if override is not None:
+        judges.setdefault("", override)
+        return ""
+    key = "" if spec is None else spec.model_dump_json()
+    if key not in judges:
+        judges[key] = _open(spec)
+    return key
+
+
+def _open(spec: JudgeSpec | None) -> Judge:
+    if spec is None:
+        return open_judge()
+    return open_judge(
+        spec.id,
+        path=spec.path,
+        chat=spec.chat,
+        window=spec.window,
+        threads=spec.threads,
+        gpu_layers=spec.gpu_layers,
+        batch=spec.batch,
+    )

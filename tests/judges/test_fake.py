@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from ragjudge.judges.fake import FakeJudge
+from ragjudge.prompts.answers import probability
+from ragjudge.prompts.template import load_template
+from ragjudge.records import CallFailure, Reply, Verdict
+
+CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first released it in 1991."
+
+
+def chance(judge: FakeJudge, claim: str) -> float:
+    check = load_template("support").check(claim, {"chunks": (CONTEXT,)})
+    ((_, outcome),) = judge.ask([check])
+    assert isinstance(outcome, Verdict)
+    return probability(outcome, "Yes")
+
+
+def test_without_a_script_word_overlap_decides() -> None:
+    judge = FakeJudge()
+    assert chance(judge, "Guido van Rossum released Python in 1991.") > 0.9
+    assert chance(judge, "Bananas grow in Honduras.") < 0.1
+
+
+def test_a_script_sets_probabilities_and_failures() -> None:
+    judge = FakeJudge({"a claim": 0.7, "another": None})
+    assert chance(judge, "a claim") == pytest.approx(0.7, abs=1e-6)
+    check = load_template("support").check("another", {"chunks": (CONTEXT,)})
+    ((_, outcome),) = judge.ask([check])
+    assert isinstance(outcome, CallFailure)
+
+
+def test_another_script_is_another_judge() -> None:
+    assert FakeJudge().identity().fingerprint == FakeJudge(id="other name").identity().fingerprint
+    assert FakeJudge().identity().fingerprint != FakeJudge({"a": 0.5}).identity().fingerprint
+    assert FakeJudge().identity().fingerprint != FakeJudge(score=0.9).identity().fingerprint
+
+
+def test_a_prompt_gets_the_schema_it_asks_for() -> None:
+    prompt = load_template("faithfulness_holistic").prompt({"chunks": (CONTEXT,), "output": "x"})
+    ((_, outcome),) = FakeJudge(score=0.25).ask([prompt])
+    assert isinstance(outcome, Reply)
+    assert '"score": 0.25' in outcome.text
