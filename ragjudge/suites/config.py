@@ -123,10 +123,8 @@ class AssertionConfig(MetricSettings):
     context: Annotated[str | list[str], BeforeValidator(_texts)] | None = None
 
 
-class TestConfig(Closed):
+class CaseConfig(Closed):
     """One entry of `tests:`."""
-
-    __test__ = False  # no test case, whatever pytest makes of the name
 
     id: Name | None = None
     description: str | None = None
@@ -152,7 +150,7 @@ class SuiteConfig(Closed):
     cache: Name | None = None
     defaults: dict[Any, Any] | None = None
     asserts: list[AssertionConfig] | None = Field(default=None, alias="assert")
-    tests: list[TestConfig] | None = None
+    tests: list[CaseConfig] | None = None
     dataset: Name | None = None
 
 
@@ -172,7 +170,8 @@ def validated(model: type[Model], value: Any, where: str, *, inside: str = "") -
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = _place(inside, first["loc"])
+        # What is missing has no place of its own: it is named as missing from what would hold it.
+        place = _place(inside, first["loc"][:-1] if first["type"] == "missing" else first["loc"])
         raise ConfigError(
             f"{where}: {place}: {_sentence(first)}" if place else f"{where}: {_sentence(first)}",
             hint=quoting_hint(first["input"]) if first["type"] == "string_type" else None,

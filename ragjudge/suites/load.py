@@ -191,6 +191,11 @@ class _Loader:
         """
         metric = canonical_name(config.type, where=f"{self._file}: {place}.type")
         self._refuse_variant(metric, config.by, place)
+        other = (config.label or "").replace("-", "_")
+        if other != metric and other in metric_names():
+            raise self._error(
+                f"{place}.label", f"{config.label!r} is the name of another metric; accepted: any other text."
+            )
         layers = [
             (config, place),
             (self._of_metric.get(metric), f"defaults.{metric}"),

@@ -22,7 +22,7 @@ class Import(NamedTuple):
     Attributes:
         module: The module it is in, dotted.
         line: The line it is on.
-        target: What is imported: a module, dotted, or a name of the package itself (``ragjudge.__version__``).
+        target: What is imported: a module, dotted, or a name of the package itself.
         at_once: Whether it happens when the module is imported.
     """
 

@@ -40,16 +40,13 @@ ONLY_IN = {
     "llama_cpp": "ragjudge.judges.llama.native",
     "diskcache": "ragjudge.cache",
     "nltk": "ragjudge.text",
-    "huggingface_hub": "ragjudge.gguf",
-    "rich": ("ragjudge.reports", "ragjudge.cli", "ragjudge.evaluation"),
     "click": "ragjudge.cli",
 }
 """Packages that only one place may import, so that replacing one changes that place alone."""
 
 
-def _inside(module: str, places: str | tuple[str, ...]) -> bool:
-    places = (places,) if isinstance(places, str) else places
-    return any(module == place or module.startswith(f"{place}.") for place in places)
+def _inside(module: str, place: str) -> bool:
+    return module == place or module.startswith(f"{place}.")
 
 
 def _told(found: list[Import]) -> str:
@@ -116,20 +113,18 @@ def test_no_module_is_longer_than_400_lines() -> None:
 
 
 def test_imports_are_seen_wherever_they_hide() -> None:
-    source = "\n".join(
-        [
-            "import a.b",
-            "from typing import TYPE_CHECKING",
-            "if TYPE_CHECKING:",
-            "    from ragjudge.records import Sample",
-            "def f():",
-            "    from ragjudge import __version__",
-            "    import c",
-            "class K:",
-            "    from . import d",
-            "LATER = {'x': 'ragjudge.cli.main:cli', 'y': 'ragjudge.nowhere:z', 'z': 'a ragjudge.errors'}",
-            "from ragjudge.text import claims",
-        ]
+    source = (
+        "import a.b\n"
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n"
+        "    from ragjudge.records import Sample\n"
+        "def f():\n"
+        "    from ragjudge import __version__\n"
+        "    import c\n"
+        "class K:\n"
+        "    from ..x import d\n"
+        "LATER = {'x': 'ragjudge.cli.main:cli', 'y': 'ragjudge.nowhere:z', 'z': 'a ragjudge.errors'}\n"
+        "from ragjudge.text import claims\n"
     )
     assert {(found.target, found.at_once) for found in imports_of("m", source)} == {
         ("a.b", True),
@@ -137,7 +132,7 @@ def test_imports_are_seen_wherever_they_hide() -> None:
         ("ragjudge.records", False),
         ("ragjudge.__version__", False),
         ("c", False),
-        ("..d", True),
+        ("..x", True),
         ("ragjudge.cli.main", False),
         ("ragjudge.text.claims", True),
     }

@@ -11,7 +11,8 @@ from ragjudge.records import Sample
 from ragjudge.suites.load import judge_path, load_suite
 from ragjudge.suites.spec import AssertionSpec, JudgeSpec, Suite
 
-TEST = "tests:\n- {vars: {question: Q?, answer: A.}, assert: [{type: faithfulness}]}\n"
+ASSERT = "{type: faithfulness}"
+TEST = "tests:\n- {vars: {question: Q, answer: A.}, assert: [{type: faithfulness}]}\n"
 
 
 def load(folder: Path, text: str, **options: Any) -> Suite:
@@ -21,7 +22,7 @@ def load(folder: Path, text: str, **options: Any) -> Suite:
 
 
 def asserted(
-    folder: Path, assertions: str, top: str = "", row: str = "question: Q?"
+    folder: Path, assertions: str, top: str = "", row: str = "question: Q"
 ) -> tuple[AssertionSpec, ...]:
     """Load a suite of one test with these assertions."""
     return load(folder, f"{top}\ntests:\n- {{vars: {{{row}}}, assert: [{assertions}]}}\n").cases[0].assertions
@@ -164,7 +165,7 @@ defaults:
         ("context: [a, b]", "by: claims", "claims"),
         ("context: [a, b]", "reference: R, context: one", "claims"),
         ("context: one", "reference: R, context: [a, b]", "chunks"),
-        ("question: Q?", "reference: R", "chunks"),
+        ("question: Q", "reference: R", "chunks"),
     ],
 )
 def test_precision_goes_by_claims_for_one_text_with_a_reference(
@@ -204,9 +205,11 @@ def test_a_test_s_id_and_description_belong_to_its_sample(tmp_path: Path) -> Non
 def test_names_of_judges_are_mapped_and_settings_beside_a_name_win(tmp_path: Path) -> None:
     suite = load(
         tmp_path,
-        'judge: openai:gpt-4o\njudges: {"openai:gpt-4o": small, big: {id: m/big.gguf, window: 512, threads: 2}}\n'
+        "judge: openai:gpt-4o\njudges:\n  openai:gpt-4o: small\n"
+        "  big: {id: m/big.gguf, window: 512, threads: 2}\n"
         "tests:\n- vars: {answer: A.}\n  assert:\n"
-        "  - {type: faithfulness, provider: {id: big, window: 1024, chat: plain, gpu_layers: -1, batch: 64}}\n",
+        "  - type: faithfulness\n"
+        "    provider: {id: big, window: 1024, chat: plain, gpu_layers: -1, batch: 64}\n",
     )
     assert suite.judge == JudgeSpec(id="small")
     assert suite.judges["big"] == JudgeSpec(
@@ -241,11 +244,11 @@ def test_a_service_s_model_needs_a_mapping_or_another_judge(tmp_path: Path, name
     ("top", "assertion", "place"),
     [
         ("", "{type: faithfulness, provider: {id: openai:x}}", "tests[0].assert[0].provider"),
-        ("defaults: {provider: openai:x}", "{type: faithfulness}", "defaults.provider"),
-        ("defaults: {faithfulness: {provider: openai:x}}", "{type: faithfulness}", "defaults.faithfulness.provider"),
-        ("judges: {a: openai:x}", "{type: faithfulness}", "judges['a']"),
+        ("defaults: {provider: openai:x}", ASSERT, "defaults.provider"),
+        ("defaults: {faithfulness: {provider: openai:x}}", ASSERT, "defaults.faithfulness.provider"),
+        ("judges: {a: openai:x}", ASSERT, "judges['a']"),
     ],
-)  # fmt: skip
+)
 def test_a_service_s_model_is_found_wherever_it_stands(
     tmp_path: Path, top: str, assertion: str, place: str
 ) -> None:
@@ -275,7 +278,6 @@ def test_a_judge_s_file_is_looked_for_beside_the_suite_first(
     assert judge_path(str(elsewhere / "a.gguf"), suite) == elsewhere / "a.gguf"
 
 
-ASSERT = "{type: faithfulness}"
 ACCEPTED_IN_ASSERT = "by, context, label, mode, on_empty, provider, reference, threshold, type"
 ACCEPTED_AT_TOP = "assert, cache, dataset, defaults, description, judge, judges, providers, tests"
 METRICS = "answer_relevancy, context_precision, context_recall, context_relevance, faithfulness"
@@ -287,13 +289,18 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
         (TEST + "jugde: x\n", f": unknown key 'jugde'. Did you mean 'judge'? Accepted: {ACCEPTED_AT_TOP}."),
         (TEST + "prompts: [a]\n", f": unknown key 'prompts'. Accepted: {ACCEPTED_AT_TOP}."),
         (TEST + "5: a\n", f": unknown key 5. Accepted: {ACCEPTED_AT_TOP}."),
-        (TEST + "judge: 5\n", ": judge: found the number 5; accepted: a text, or a mapping with the key 'id'."),
+        (
+            TEST + "judge: 5\n",
+            ": judge: found the number 5; accepted: a text, or a mapping with the key 'id'.",
+        ),
         (TEST + "judge: ''\n", ": judge.id: found an empty text; accepted: a text that is not empty."),
         (TEST + "judge: {window: 5}\n", ": judge: the key 'id' is missing."),
         (
             TEST + "judge: {id: x, windw: 5}\n",
-            (": judge: unknown key 'windw'. Did you mean 'window'? "
-            "Accepted: batch, chat, gpu_layers, id, threads, window."),
+            (
+                ": judge: unknown key 'windw'. Did you mean 'window'? "
+                "Accepted: batch, chat, gpu_layers, id, threads, window."
+            ),
         ),
         (
             TEST + "judge: {id: x, window: 0}\n",
@@ -325,8 +332,10 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
             TEST + "providers: [{id: recorded, raw: !!binary aGk=}]\n",
             ": providers[0]: 'raw' is a bytes; accepted: texts, numbers, lists, mappings.",
         ),
-        (TEST + "dataset: a.jsonl\n", (": the suite has both `tests:` and `dataset:`; accepted: either `tests:` "
-         "or `dataset:`.")),
+        (
+            TEST + "dataset: a.jsonl\n",
+            (": the suite has both `tests:` and `dataset:`; accepted: either `tests:` or `dataset:`."),
+        ),
         ("judge: x\n", ": the suite has no rows; accepted: either `tests:` or `dataset:`."),
         ("tests: []\n", ": tests: found an empty list; accepted: at least one test."),
         ("tests: rows.jsonl\n", ": tests: found the text 'rows.jsonl'; accepted: a list."),
@@ -337,22 +346,40 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
         ("tests: [5]\n", ": tests[0]: found the number 5; accepted: a mapping."),
         (
             f"tests: [{{asserts: [{ASSERT}]}}]\n",
-            ": tests[0]: unknown key 'asserts'. Did you mean 'assert'? Accepted: assert, description, id, vars.",
+            (
+                ": tests[0]: unknown key 'asserts'. Did you mean 'assert'? "
+                "Accepted: assert, description, id, vars."
+            ),
         ),
         (f"tests: [{{assert: [{ASSERT}]}}]\n", ": tests[0]: the key 'vars' is missing."),
-        (f"tests: [{{vars: [a], assert: [{ASSERT}]}}]\n", ": tests[0].vars: found a list; accepted: a mapping."),
+        (
+            f"tests: [{{vars: [a], assert: [{ASSERT}]}}]\n",
+            ": tests[0].vars: found a list; accepted: a mapping.",
+        ),
         (
             f"tests: [{{id: a, vars: {{id: b}}, assert: [{ASSERT}]}}]\n",
             ": tests[0]: 'id' is given twice, in the test and in its vars.",
         ),
-        (f"tests: [{{id: 5, vars: {{}}, assert: [{ASSERT}]}}]\n", (": tests[0].id: found the number 5; "
-         "accepted: text.")),
+        (
+            f"tests: [{{id: 5, vars: {{}}, assert: [{ASSERT}]}}]\n",
+            (": tests[0].id: found the number 5; accepted: text."),
+        ),
         ("assert: {type: faithfulness}\n" + TEST, ": assert: found an object; accepted: a list."),
-        ("assert: [faithfulness]\n" + TEST, ": assert[0]: found the text 'faithfulness'; accepted: a mapping."),
-        ("defaults: {treshold: 0.5}\n" + TEST, (": defaults: unknown key 'treshold'. Did you mean 'threshold'? "
-         f"Accepted: {METRICS}, mode, on_empty, provider, threshold.")),
-        ("defaults: {threshold: 2}\n" + TEST, (": defaults.threshold: found the number 2; accepted: a number from "
-         "0 to 1.")),
+        (
+            "assert: [faithfulness]\n" + TEST,
+            ": assert[0]: found the text 'faithfulness'; accepted: a mapping.",
+        ),
+        (
+            "defaults: {treshold: 0.5}\n" + TEST,
+            (
+                ": defaults: unknown key 'treshold'. "
+                f"Did you mean 'threshold'? Accepted: {METRICS}, mode, on_empty, provider, threshold."
+            ),
+        ),
+        (
+            "defaults: {threshold: 2}\n" + TEST,
+            (": defaults.threshold: found the number 2; accepted: a number from 0 to 1."),
+        ),
         (
             "defaults: {by: claims}\n" + TEST,
             f": defaults: unknown key 'by'. Accepted: {METRICS}, mode, on_empty, provider, threshold.",
@@ -363,17 +390,21 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
         ),
         (
             "defaults: {faithfulness: {reference: a}}\n" + TEST,
-            (": defaults.faithfulness: unknown key 'reference'. "
-            "Accepted: by, mode, on_empty, provider, threshold."),
+            (
+                ": defaults.faithfulness: unknown key 'reference'. "
+                "Accepted: by, mode, on_empty, provider, threshold."
+            ),
         ),
-        ("defaults: {faithfulness: 0.5}\n" + TEST, (": defaults.faithfulness: found the number 0.5; "
-         "accepted: a mapping.")),
+        (
+            "defaults: {faithfulness: 0.5}\n" + TEST,
+            (": defaults.faithfulness: found the number 0.5; accepted: a mapping."),
+        ),
         (
             "defaults: {faithfulness: {by: claims}}\n" + TEST,
             ": defaults.faithfulness.by: faithfulness has no variants; accepted: context_precision only.",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_is_said_in_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
@@ -386,40 +417,72 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(tmp_path: Path, text: str,
         ("{threshold: 0.5}", "tests[0].assert[0]: the key 'type' is missing."),
         (
             "{type: faithfulness}, {type: faithfulness, treshold: 0.5}",
-            ("tests[0].assert[1]: unknown key 'treshold'. Did you mean 'threshold'? "
-            f"Accepted: {ACCEPTED_IN_ASSERT}."),
+            (
+                "tests[0].assert[1]: unknown key 'treshold'. Did you mean 'threshold'? "
+                f"Accepted: {ACCEPTED_IN_ASSERT}."
+            ),
         ),
-        ("{type: faithfulness, threshold: 1.5}",
-         "tests[0].assert[0].threshold: found the number 1.5; accepted: a number from 0 to 1."),
-        ("{type: faithfulness, threshold: -0.1}",
-         "tests[0].assert[0].threshold: found the number -0.1; accepted: a number from 0 to 1."),
-        ("{type: faithfulness, threshold: .nan}",
-         "tests[0].assert[0].threshold: found NaN; accepted: a number from 0 to 1."),
-        ("{type: faithfulness, threshold: yes}",
-         "tests[0].assert[0].threshold: found true; accepted: a number from 0 to 1."),
-        ("{type: faithfulness, threshold: '0.9'}",
-         "tests[0].assert[0].threshold: found the text '0.9'; accepted: a number from 0 to 1."),
-        ("{type: faithfulness, mode: claims}",
-         "tests[0].assert[0].mode: found the text 'claims'; accepted: decomposed, holistic."),
-        ("{type: context-precision, by: chunk}",
-         "tests[0].assert[0].by: found the text 'chunk'; accepted: chunks, claims."),
-        ("{type: faithfulness, by: claims}",
-         "tests[0].assert[0].by: faithfulness has no variants; accepted: context_precision only."),
-        ("{type: faithfulness, on_empty: pass}",
-         "tests[0].assert[0].on_empty: found the text 'pass'; accepted: skip, fail."),
-        ("{type: context-recall, reference: 1969}",
-         "tests[0].assert[0].reference: found the number 1969; accepted: text."),
-        ("{type: faithfulness, context: {text: a}}",
-         "tests[0].assert[0].context: found an object; accepted: a text (one chunk) or a list of chunks."),
-        ("{type: faithfulness, context: [a, 5]}",
-         "tests[0].assert[0].context: found a list; accepted: a text (one chunk) or a list of chunks."),
-        ("{type: faithfulness, label: a}, {type: context-recall, label: a}",
-         "tests[0].assert[1]: the label 'a' is taken by tests[0].assert[0]."),
-        ("{type: faithfulness, label: context_recall}, {type: context-recall}",
-         ("tests[0].assert[1]: the label 'context_recall' means context_recall here and faithfulness in "
-         "tests[0].assert[0].")),
+        (
+            "{type: faithfulness, threshold: 1.5}",
+            "tests[0].assert[0].threshold: found the number 1.5; accepted: a number from 0 to 1.",
+        ),
+        (
+            "{type: faithfulness, threshold: -0.1}",
+            "tests[0].assert[0].threshold: found the number -0.1; accepted: a number from 0 to 1.",
+        ),
+        (
+            "{type: faithfulness, threshold: .nan}",
+            "tests[0].assert[0].threshold: found NaN; accepted: a number from 0 to 1.",
+        ),
+        (
+            "{type: faithfulness, threshold: yes}",
+            "tests[0].assert[0].threshold: found true; accepted: a number from 0 to 1.",
+        ),
+        (
+            "{type: faithfulness, threshold: '0.9'}",
+            "tests[0].assert[0].threshold: found the text '0.9'; accepted: a number from 0 to 1.",
+        ),
+        (
+            "{type: faithfulness, mode: claims}",
+            "tests[0].assert[0].mode: found the text 'claims'; accepted: decomposed, holistic.",
+        ),
+        (
+            "{type: context-precision, by: chunk}",
+            "tests[0].assert[0].by: found the text 'chunk'; accepted: chunks, claims.",
+        ),
+        (
+            "{type: faithfulness, by: claims}",
+            "tests[0].assert[0].by: faithfulness has no variants; accepted: context_precision only.",
+        ),
+        (
+            "{type: faithfulness, on_empty: pass}",
+            "tests[0].assert[0].on_empty: found the text 'pass'; accepted: skip, fail.",
+        ),
+        (
+            "{type: context-recall, reference: 1969}",
+            "tests[0].assert[0].reference: found the number 1969; accepted: text.",
+        ),
+        (
+            "{type: faithfulness, context: {text: a}}",
+            "tests[0].assert[0].context: found an object; accepted: a text (one chunk) or a list of chunks.",
+        ),
+        (
+            "{type: faithfulness, context: [a, 5]}",
+            "tests[0].assert[0].context: found a list; accepted: a text (one chunk) or a list of chunks.",
+        ),
+        (
+            "{type: faithfulness, label: a}, {type: context-recall, label: a}",
+            "tests[0].assert[1]: the label 'a' is taken by tests[0].assert[0].",
+        ),
+        (
+            "{type: faithfulness, label: context_recall}, {type: context-recall}",
+            (
+                "tests[0].assert[0].label: 'context_recall' is the name of another metric; "
+                "accepted: any other text."
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_assertion_that_cannot_be_meant_is_named_by_its_place(
     tmp_path: Path, assertions: str, sentence: str
 ) -> None:

@@ -8,14 +8,23 @@ through the template.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, NoReturn
 
 from ragjudge.errors import ModelFileError
 
 RENDER_DATE = "2025-01-01"
 """The date that templates see. Some print today's, which would change every prompt every day."""
+
+MOST_STEPS = 500_000
+"""Most lines of Python that a template may run; real ones need a few thousand."""
+
+_MOST_REPEATS = 10_000
+"""Largest factor or exponent that a template may compute with."""
 
 _SYSTEM = "RAGJUDGE-SYSTEM-TEXT"
 _USER = "RAGJUDGE-USER-TEXT"
@@ -83,28 +92,66 @@ def _render(template: str, messages: list[dict[str, str]], *, bos: str, eos: str
 
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    class Sandbox(ImmutableSandboxedEnvironment):
+        """Also refuses the operators that make much out of little."""
+
+        intercepted_binops = frozenset(("*", "**", "%"))
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if operator == "%" and isinstance(left, str):
+                raise ValueError("it formats a text with %")
+            if operator != "%" and any(
+                not isinstance(value, (int, float)) or abs(value) > _MOST_REPEATS for value in (left, right)
+            ):
+                raise ValueError(f"it computes with {operator} beyond small numbers")
+            return super().call_binop(context, operator, left, right)
+
     def refuse(message: str) -> NoReturn:
         raise ValueError(message)
 
     def fixed_date(pattern: str) -> str:
         return datetime.fromisoformat(RENDER_DATE).replace(tzinfo=timezone.utc).strftime(pattern)
 
-    environment: Any = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
+    environment: Any = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
     environment.globals["raise_exception"] = refuse
     environment.globals["strftime_now"] = fixed_date
-    rendered: str = environment.from_string(template).render(
-        messages=messages, add_generation_prompt=True, bos_token=bos, eos_token=eos, enable_thinking=False
-    )
+    compiled = environment.from_string(template)
+    with _bounded(MOST_STEPS):
+        rendered: str = compiled.render(
+            messages=messages, add_generation_prompt=True, bos_token=bos, eos_token=eos, enable_thinking=False
+        )
     return rendered
+
+
+@contextmanager
+def _bounded(steps: int) -> Iterator[None]:
+    """Let code run for so many lines of Python: the sandbox bounds what is touched, not how long it takes.
+
+    Lines are counted and not seconds, so that a template is refused on every machine or on none.
+    """
+    left = steps
+
+    def count(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TimeoutError(f"it runs for more than {steps} steps")
+        return count
+
+    previous = sys.gettrace()
+    sys.settrace(count)
+    try:
+        yield
+    finally:
+        sys.settrace(previous)
 
 
 class Neutraliser:
     """Takes the power from control strings inside data, so that a chunk cannot close its turn.
 
     A blank after the first character is enough: ``<|im_end|>`` becomes ``< |im_end|>``, which reads the
-    same and is no control token.
+    same and is no control token. Where a control string has a blank itself, a mark that none of them has
+    takes its place, so that what is inserted can never complete another one.
 
     Args:
         controls: The control strings of a vocabulary.
@@ -113,12 +160,14 @@ class Neutraliser:
     def __init__(self, controls: Iterable[str]) -> None:
         strings = sorted({text for text in controls if len(text) > 1}, key=lambda text: (-len(text), text))
         self._pattern = re.compile("|".join(map(re.escape, strings))) if strings else None
+        used = set().union(*strings)
+        self._mark = next(mark for mark in (" ", *map(chr, range(0xB7, 0xD800))) if mark not in used)
 
     def __call__(self, text: str) -> str:
         """Return the text without any control string."""
         if self._pattern is None:
             return text
         while True:
-            text, found = self._pattern.subn(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+            text, found = self._pattern.subn(lambda match: f"{match[0][0]}{self._mark}{match[0][1:]}", text)
             if not found:
                 return text

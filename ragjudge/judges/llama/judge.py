@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +17,7 @@ from ragjudge.gguf.locate import missing
 from ragjudge.gguf.manifest import load_manifest
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.judges.llama.chat import PLAIN, ChatFormat, Neutraliser, from_template
+from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
 from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.trie import plan
 from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
@@ -43,13 +46,24 @@ class _Open:
     neutralise: Neutraliser
     add_special: bool
     window: int
-    label_tokens: dict[tuple[str, ...], dict[str, list[int]]]
+    label_tokens: dict[tuple[str, ...], LabelTokens]
+
+
+Answers = Generator[tuple[int, Outcome], None, None]
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """Who is being answered: the thread that asked, and what it reads the answers from."""
+
+    thread: int
+    answers: weakref.ref[Answers]
 
 
 class LlamaJudge(Judge):
     """Judges with a GGUF model inside this process. The model is loaded at the first call.
 
-    Safe to ask from several threads: they take turns.
+    Safe to ask from several threads: they take turns, each until it has read its last answer.
 
     Args:
         id: The reference by which the user asked for it.
@@ -79,6 +93,7 @@ class LlamaJudge(Judge):
         self._settings = settings or EngineSettings()
         self._open: _Open | None = None
         self._lock = threading.Lock()
+        self._turn: _Turn | None = None
 
     def identity(self) -> Identity:
         """Name the file by its content; a file of the manifest need not be here.
@@ -119,15 +134,26 @@ class LlamaJudge(Judge):
         return missing(self.id if self.entry is None else self.entry.name, self.entry)
 
     def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
-        """Answer checks from one token trie, and open prompts one by one. See `Judge.ask`."""
+        """Answer checks from one token trie, and open prompts one by one. See `Judge.ask`.
+
+        Raises:
+            RuntimeError: This thread still reads the answers of an earlier `ask`.
+        """
+        this: list[weakref.ref[Answers]] = []
+        answers = self._ask(calls, this)
+        this.append(weakref.ref(answers))
+        return answers
+
+    def _ask(self, calls: Sequence[Call], this: Sequence[weakref.ref[Answers]]) -> Answers:
         if not calls:
             return
-        with self._lock:
+        with self._taking_turns(this[0]):
             started = time.perf_counter()
             try:
                 model = self._open or self._load()
-                tokens = [self._tokens(model, call) for call in calls]
-                self._refuse_long_prompts(model, calls, tokens)
+                tokens = self._all_tokens(model, calls)
+                for labels in dict.fromkeys(call.labels for call in calls if isinstance(call, Check)):
+                    self._label_tokens(model, labels)
                 # An answer goes out before the next batch, so the clock stops while the caller has it.
                 for outcome in self._answer(model, calls, tokens):
                     self.usage.judge_seconds += time.perf_counter() - started
@@ -136,8 +162,25 @@ class LlamaJudge(Judge):
             finally:
                 self.usage.judge_seconds += time.perf_counter() - started
 
+    @contextmanager
+    def _taking_turns(self, answers: weakref.ref[Answers]) -> Iterator[None]:
+        # The lock is held while the caller looks at an answer: waiting for oneself would be for ever.
+        if self._turn is not None and self._turn.thread == threading.get_ident():
+            raise RuntimeError("this judge is still answering; read or close those answers first")
+        with self._lock:
+            self._turn = _Turn(threading.get_ident(), answers)
+            try:
+                yield
+            finally:
+                self._turn = None
+
     def close(self) -> None:
-        """Unload the model; a later call loads it again."""
+        """Unload the model; a later call loads it again. Ends what this thread was still reading."""
+        turn = self._turn
+        if turn is not None and turn.thread == threading.get_ident():
+            answers = turn.answers()
+            if answers is not None:
+                answers.close()
         with self._lock:
             if self._open is not None:
                 self._open.engine.close()
@@ -153,37 +196,47 @@ class LlamaJudge(Judge):
             raise self._missing()
         check_gguf(self.path)
         engine = Engine(self.path, self._settings)
+        try:
+            self._open = self._learn(engine)
+        except BaseException:
+            engine.close()
+            raise
+        return self._open
+
+    def _learn(self, engine: Engine) -> _Open:
         bos, eos = engine.bos(), engine.eos()
         template = engine.chat_template() if self._chat_of(sha256_of(self.path)) == "auto" else None
         chat = PLAIN
         if template is not None:
             chat = from_template(template, bos=bos.text if bos else "", eos=eos.text if eos else "")
         prints_bos = bos is not None and bos.text != "" and chat.before.startswith(bos.text)
-        window = self.window or min(DEFAULT_WINDOW, engine.training_context or DEFAULT_WINDOW)
-        self._open = _Open(
+        frame = chat.render("", "")
+        return _Open(
             engine,
             chat,
-            Neutraliser(token.text for token in engine.control_tokens()),
+            Neutraliser(token.text for token in engine.control_tokens(frame)),
             add_special=engine.adds_bos() and not prints_bos,
-            window=window,
+            window=self.window or min(DEFAULT_WINDOW, engine.training_context or DEFAULT_WINDOW),
             label_tokens={},
         )
-        return self._open
 
     # -- prompts -----------------------------------------------------------------------------------
 
-    def _tokens(self, model: _Open, call: Call) -> tuple[int, ...]:
-        user = model.neutralise(call.shared + call.own)
-        text = model.chat.render(call.system, user)
-        return tuple(model.engine.tokenize(text, add_special=model.add_special))
-
-    def _refuse_long_prompts(
-        self, model: _Open, calls: Sequence[Call], tokens: Sequence[tuple[int, ...]]
-    ) -> None:
-        for index, (call, prompt) in enumerate(zip(calls, tokens, strict=True)):
-            needed = len(prompt) + (call.max_tokens if isinstance(call, Prompt) else 0)
-            if needed > model.window:
-                raise PromptTooLongError(needed, model.window, index)
+    def _all_tokens(self, model: _Open, calls: Sequence[Call]) -> list[tuple[int, ...]]:
+        """Render and tokenise; refuse what does not fit before anything is decoded."""
+        prompts = []
+        for index, call in enumerate(calls):
+            user = model.neutralise(call.shared + call.own)
+            text = model.chat.render(call.system, user)
+            answer = call.max_tokens if isinstance(call, Prompt) else 0
+            hopeless = len(text) > model.window and len(text) > model.window * model.engine.longest_piece
+            if hopeless:
+                raise PromptTooLongError(model.engine.count(text) + answer, model.window, index)
+            tokens = tuple(model.engine.tokenize(text, add_special=model.add_special))
+            if len(tokens) + answer > model.window:
+                raise PromptTooLongError(len(tokens) + answer, model.window, index)
+            prompts.append(tokens)
+        return prompts
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -243,21 +296,20 @@ class LlamaJudge(Judge):
         if count_minimum:
             self.usage.tokens_minimum += steps.nodes
         before = engine.tokens_decoded
-        for index, logits in engine.run(steps, lambda row: row.copy()):
+        try:
+            for index, logits in engine.run(steps, lambda row: row.copy()):
+                self.usage.tokens_decoded += engine.tokens_decoded - before
+                before = engine.tokens_decoded
+                yield prompts[index], logits
+        finally:  # also what a refused batch was preceded by
             self.usage.tokens_decoded += engine.tokens_decoded - before
-            before = engine.tokens_decoded
-            yield prompts[index], logits
-        self.usage.tokens_decoded += engine.tokens_decoded - before
 
-    def _verdict(self, model: _Open, call: Call, logits: Logits) -> Verdict:
+    def _verdict(self, model: _Open, call: Call, logits: Logits) -> Outcome:
         labels = call.labels if isinstance(call, Check) else ()
-        total = _log_sum_exp(logits)
-        return Verdict(
-            log_probabilities={
-                label: min(0.0, round(_log_sum_exp(logits[ids]) - total, 6))
-                for label, ids in self._label_tokens(model, labels).items()
-            }
-        )
+        values = read_labels(logits, self._label_tokens(model, labels))
+        if values is None:
+            return CallFailure(reason="the model computes no numbers: its file or its build is damaged")
+        return Verdict(log_probabilities=values)
 
     def _answer_prompt(self, model: _Open, call: Prompt, tokens: tuple[int, ...]) -> Outcome:
         from ragjudge.judges.llama.native import NativeError
@@ -265,40 +317,26 @@ class LlamaJudge(Judge):
         engine = model.engine
         engine.limits(-(-(len(tokens) + call.max_tokens) // MEMORY_STEP) * MEMORY_STEP)
         decoded, generated = engine.tokens_decoded, engine.tokens_generated
-        self.usage.tokens_minimum += len(tokens)
         try:
             reply = engine.generate(tokens, call.grammar, call.max_tokens)
         except NativeError as error:
             return CallFailure(reason=f"llama.cpp could not answer the prompt: {error}")
         finally:
             self.usage.tokens_decoded += engine.tokens_decoded - decoded
+            self.usage.tokens_minimum += engine.tokens_decoded - decoded
             self.usage.tokens_generated += engine.tokens_generated - generated
         if not reply.complete:
             return CallFailure(reason=f"the reply was cut at {reply.tokens} tokens", raw=reply.text)
         return Reply(text=reply.text, tokens=reply.tokens)
 
-    # -- labels ------------------------------------------------------------------------------------
-
-    def _label_tokens(self, model: _Open, labels: tuple[str, ...]) -> dict[str, list[int]]:
+    def _label_tokens(self, model: _Open, labels: tuple[str, ...]) -> LabelTokens:
         """Return the token ids with which an answer may begin that means a label; asked once per model."""
         if labels not in model.label_tokens:
-            found = {label: probe_label(model.engine, label) for label in labels}
-            ids = [token for tokens in found.values() for token in tokens]
-            if len(ids) != len(set(ids)) or not all(found.values()):
-                raise ModelFileError(
-                    f"{self.path}: the answers {' / '.join(labels)} cannot be told apart by their first "
-                    "token."
-                )
-            model.label_tokens[labels] = found
+            try:
+                model.label_tokens[labels] = probe_labels(model.engine, labels)
+            except ValueError as error:
+                raise ModelFileError(f"{self.path}: {error}.") from error
         return model.label_tokens[labels]
-
-
-def _log_sum_exp(logits: Logits) -> float:
-    import numpy as np
-
-    values = logits.astype(np.float64)
-    top = float(values.max())
-    return top + float(np.log(np.exp(values - top).sum()))
 
 
 def llama_identity(
@@ -315,22 +353,3 @@ def llama_identity(
         "hidden": False,
     }
     return Identity(document)
-
-
-def probe_label(engine: Engine, label: str) -> list[int]:
-    """Return the ids of the tokens that stand for a label, in any case, with or without a leading blank.
-
-    The tokenizer is asked for each variant both at the start of a text and after a line break, since
-    many vocabularies put a blank of their own before a text. A label that is no single token in any
-    variant is known by its first token.
-    """
-    found = set()
-    for variant in (label, label.lower(), label.upper(), label.capitalize()):
-        for lead in ("", " ", "\n", "\n "):
-            token = engine.tokenize(lead + variant, add_special=False)[-1]
-            if engine.piece(token).decode("utf-8", "replace").strip().casefold() == label.casefold():
-                found.add(token)
-    if not found:
-        for variant in (label, f" {label}"):
-            found.add(engine.tokenize(variant, add_special=False)[0])
-    return sorted(found)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
 from typing import Any, NamedTuple
 
-_UNKNOWN = 1 << 0
-_MATCHED_IN_TEXT = _UNKNOWN | 1 << 4
-"""Attributes of tokens that a text can spell although they are no control tokens: unknown, user-defined."""
+_UNKNOWN, _CONTROL, _USER_DEFINED = 1 << 0, 1 << 3, 1 << 4
+"""Attributes of the tokens that are found in a text before it is cut into pieces."""
+
+_SLICE = 16_384
 
 
 class Token(NamedTuple):
@@ -50,8 +52,18 @@ class Vocabulary:
                 return tokens
             room = -count
 
+    def count(self, text: str) -> int:
+        """Return about how many tokens a text has: exactly, but for tokens across the borders of slices.
+
+        For texts far beyond any window: on some texts the time of `tokenize` grows with the square of
+        their length.
+        """
+        slices = (text[start : start + _SLICE] for start in range(0, len(text), _SLICE))
+        return sum(len(self.tokenize(part, add_special=False)) for part in slices)
+
+    @cached_property
     def longest_piece(self) -> int:
-        """Return the most bytes that one token stands for."""
+        """The most bytes that one token stands for."""
         return max(len(self.piece(token, special=True)) for token in range(self.vocabulary_size))
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
@@ -71,14 +83,13 @@ class Vocabulary:
             frame: Text that stands around data. Some files mark their turn marks as tokens of the
                 user's, like words that must not be cut: those that occur in the frame steer as well.
         """
-        c, vocabulary = self._c, self._vocabulary
         tokens = []
         for token in range(self.vocabulary_size):
-            attributes = c.llama_vocab_get_attr(vocabulary, token)
-            steers = c.llama_vocab_is_control(vocabulary, token) or c.llama_vocab_is_eog(vocabulary, token)
-            if steers or attributes & _MATCHED_IN_TEXT:
+            attributes = self._c.llama_vocab_get_attr(self._vocabulary, token)
+            steers = attributes & (_UNKNOWN | _CONTROL) or self._c.llama_vocab_is_eog(self._vocabulary, token)
+            if steers or attributes & _USER_DEFINED:
                 text = self.piece(token, special=True).decode("utf-8", "replace")
-                if text.strip() and (steers or attributes & _UNKNOWN or text in frame):
+                if text.strip() and (steers or text in frame):
                     tokens.append(Token(token, text))
         return tokens
 

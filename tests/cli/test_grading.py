@@ -1,0 +1,198 @@
+"""``score``, ``grade`` and ``run`` from the outside: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragjudge.cli.main import run
+
+CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first released it in 1991."
+GOOD = "Guido van Rossum released Python in 1991."
+BAD = "Bananas grow in Honduras."
+ROWS = [
+    {"id": "good", "question": "Who released Python?", "answer": GOOD, "contexts": [CONTEXT]},
+    {"id": "bad", "question": "Who released Python?", "answer": f"{GOOD} {BAD}", "contexts": [CONTEXT]},
+]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def suite(tmp_path: Path, rows: Path) -> Path:
+    path = tmp_path / "suite.yaml"
+    path.write_text("judge: fake\ndataset: rows.jsonl\nassert: [{type: faithfulness}]\n", encoding="utf-8")
+    return path
+
+
+def test_score_prints_the_claims_and_returns_1_when_it_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["score", "faithfulness", "--judge", "fake", "--context", CONTEXT, "--output", f"{GOOD} {BAD}"]
+    assert run(arguments) == 1
+    printed = capsys.readouterr().out
+    assert "0.500 < 0.700" in printed
+    assert GOOD in printed
+    assert BAD in printed
+    assert run([*arguments, "--threshold", "0.5"]) == 0
+
+
+def test_score_writes_json_with_the_names_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--judge", "fake", "--context", CONTEXT, "--output", GOOD, "--format", "json"]
+    assert run(["score", "faithfulness", *arguments]) == 0
+    score = json.loads(capsys.readouterr().out)
+    assert (score["value"], score["status"], score["passed"], score["threshold"]) == (1.0, "scored", True, 0.7)
+    assert set(score["items"][0]) >= {
+        "text", "start", "end", "verdict", "probability", "label_mass", "chunk", "chunk_by",
+    }  # fmt: skip
+
+
+def test_score_reads_texts_from_files(tmp_path: Path) -> None:
+    (tmp_path / "context.txt").write_text(CONTEXT, encoding="utf-8")
+    context = f"@{tmp_path / 'context.txt'}"
+    arguments = ["--judge", "fake", "--context", context, "--output", GOOD]
+    assert run(["score", "faithfulness", *arguments]) == 0
+
+
+def test_grade_writes_report_and_rows(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report, lines = tmp_path / "report.json", tmp_path / "rows-out.jsonl"
+    arguments = ["grade", str(rows), "--metric", "faithfulness", "--judge", "fake"]
+    assert run([*arguments, "-o", str(report), "-o", str(lines)]) == 1
+    data = json.loads(report.read_text(encoding="utf-8"))
+    assert [row["passed"] for row in data["rows"]] == [True, False]
+    assert data["summary"]["faithfulness"]["mean"] == 0.75
+    assert data["passed"] is False
+    assert data["usage"]["calls_judged"] == 2  # the good claim stands in both rows, over equal contexts
+    assert [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()] == data["rows"]
+    capsys.readouterr()
+
+
+def test_grade_takes_a_threshold_for_all_or_one_metric(rows: Path) -> None:
+    arguments = ["grade", str(rows), "-m", "faithfulness", "--judge", "fake"]
+    assert run([*arguments, "-t", "0.5"]) == 0
+    assert run([*arguments, "-t", "0.9", "-t", "faithfulness=0.5"]) == 0
+    assert run([*arguments, "-t", "faithfulness=0.9"]) == 1
+
+
+def test_a_second_run_judges_nothing_and_writes_the_same_rows(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    assert run(["run", str(suite), "-o", str(first)]) == 1
+    assert "2 calls judged, 0 replayed" in capsys.readouterr().out
+    assert run(["run", str(suite), "--replay", "-o", str(second)]) == 1
+    assert "0 calls judged, 2 replayed" in capsys.readouterr().out
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_replay_with_a_changed_context_is_exit_code_4_and_names_row_and_metric(
+    suite: Path, rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", str(suite), "--quiet"]) == 1
+    rows.write_text(rows.read_text(encoding="utf-8").replace("1991.\"]", "1992.\"]", 1), encoding="utf-8")
+    capsys.readouterr()
+    assert run(["run", str(suite), "--replay"]) == 4
+    error = capsys.readouterr().err
+    assert "good, faithfulness (support@" in error
+    assert "1992" in error
+
+
+def test_quiet_prints_one_line(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", str(suite), "-q"]) == 1
+    assert capsys.readouterr().out.splitlines() == ["FAILED  rows: 1 passed, 1 failed; scores: 1 passed, 1 failed"]
+
+
+def test_the_suites_own_cache_is_used_unless_another_is_named(suite: Path, tmp_path: Path) -> None:
+    suite.write_text(f"cache: mine\n{suite.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert run(["run", str(suite), "-q"]) == 1
+    assert (tmp_path / "mine").is_dir()
+    assert run(["run", str(suite), "-q", "--cache", str(tmp_path / "other"), "--replay"]) == 2
+    assert run(["run", str(suite), "-q", "--no-cache"]) == 1
+
+
+def test_too_little_graded_is_exit_code_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ragjudge.judges.fake import FakeJudge
+
+    monkeypatch.setattr("ragjudge.judges.registry.open_judge", lambda *_, **__: FakeJudge({BAD: None}))
+    arguments = ["--judge", "fake", "--output", BAD, "--context", CONTEXT]
+    assert run(["score", "faithfulness", *arguments]) == 3
+
+
+def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(
+    suite: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ragjudge.judges.fake.FakeJudge.ask", interrupt)
+    assert run(["run", str(suite)]) == 130
+    assert "run the same command again to go on" in capsys.readouterr().err
+
+
+SCORE = ["score", "faithfulness", "--judge", "fake", "--output", "x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "faithfullness"], "unknown metric 'faithfullness'. Did you mean 'faithfulness'?"),
+        (SCORE, "sample, faithfulness: faithfulness needs contexts; the row has output."),
+        ([*SCORE, "--context", "@none.txt"], "none.txt: there is no such file."),
+        ([*SCORE, "--context", "x", "--threshold", "2"], "threshold is 2.0; accepted: a number from 0 to 1."),
+        ([*SCORE, "--context", "x", "--by", "claims"], "by is 'claims'; it has no variants."),
+        ([*SCORE, "--replay", "--no-cache"], "--replay answers from the cache"),
+        (["score", "faithfulness", "--judge", "qwen2.5-coder-15b"], "unknown judge 'qwen2.5-coder-15b'."),
+        (["grade", "none.jsonl", "-m", "faithfulness"], "none.jsonl"),
+        (["grade", "none.jsonl", "-m", "faithfulness", "-t", "x=1"], "unknown metric 'x'"),
+        (["grade", "none.jsonl", "-m", "faithfulness", "-t", "high"], "'high' is no number from 0 to 1"),
+        (["grade", "none.jsonl", "-m", "faithfulness", "-o", "x.pdf"], "'.pdf' names no report format"),
+        (["run", "none.yaml"], "none.yaml"),
+        (["run", "none.yaml", "--threads", "2"], "describe the judge of --judge, which is not given"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_a_missing_model_is_exit_code_3_and_says_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["score", "faithfulness", "--output", GOOD, "--context", CONTEXT]) == 3
+    error = capsys.readouterr().err
+    assert "ragjudge models pull qwen2.5-coder-1.5b" in error
+
+
+def test_a_file_that_is_no_gguf_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "no.gguf"
+    path.write_text("hello", encoding="utf-8")
+    arguments = ["--judge", str(path), "--output", GOOD, "--context", CONTEXT]
+    assert run(["score", "faithfulness", *arguments]) == 2
+    assert "is not a GGUF file" in capsys.readouterr().err
+
+
+def test_data_cannot_speak_to_the_terminal(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"id": "evil\x1b[2J", "answer": "Bananas \x1b[31m grow.", "contexts": [CONTEXT]}
+    rows.write_text(json.dumps(row), encoding="utf-8")
+    assert run(["grade", str(rows), "-m", "faithfulness", "--judge", "fake"]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert "Grade a suite." in capsys.readouterr().out
+    assert run(["--version"]) == 0
+    assert run([]) == 2

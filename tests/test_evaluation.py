@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragjudge import AnswerRelevancy, FakeJudge, Faithfulness, evaluate, sessions
+from ragjudge.errors import DataError, ProviderError, UsageError
+from ragjudge.metrics.base import Plan
+from ragjudge.prompts.answers import probability
+from ragjudge.records import Check, Mode, Outcome, Sample, Score, Verdict
+
+PYTHON = "Python is a high-level programming language created by Guido van Rossum."
+
+
+@pytest.fixture(autouse=True)
+def _fresh_sessions() -> Iterator[None]:
+    yield
+    sessions.close_shared()
+
+
+def agent(question: str) -> str:
+    return f"{question[:-1]} is a language created by Guido van Rossum."
+
+
+def test_a_function_is_graded_over_a_dataset() -> None:
+    results = evaluate(
+        agent_fn=agent,
+        dataset=[{"input": "Python?", "expected": "Python is a programming language."}, {"input": "Snakes?"}],
+        scorers=["faithfulness", AnswerRelevancy(threshold=0.0)],
+        context=PYTHON,
+        llm="fake",
+        cache=False,
+    )
+    assert [row.output for row in results.rows] == [
+        "Python is a language created by Guido van Rossum.",
+        "Snakes is a language created by Guido van Rossum.",
+    ]
+    assert results.rows[0].provider == "agent"
+    assert results.rows[0].scores["faithfulness"].value == 1.0
+    assert results.rows[0].contexts == (PYTHON,)
+    assert list(results.report.summary) == ["faithfulness", "answer_relevancy"]
+
+
+def test_the_summary_prints_each_metric_with_its_counts() -> None:
+    results = evaluate(agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False)
+    lines = results.summary().splitlines()
+    assert lines[1].split() == ["faithfulness", "1.000", "1", "1/1"]
+    assert lines[-1].startswith("PASSED")
+
+
+def test_a_rows_own_contexts_win_over_those_of_the_function_and_of_the_call() -> None:
+    def retrieving(question: str) -> dict[str, Any]:
+        return {"output": "An answer.", "contexts": ["from the function"]}
+
+    results = evaluate(
+        retrieving,
+        [{"input": "a", "contexts": ["from the row"]}, {"input": "b"}],
+        ["faithfulness"],
+        context="from the call",
+        llm="fake",
+        cache=False,
+    )
+    assert [row.contexts for row in results.rows] == [("from the row",), ("from the function",)]
+
+
+def test_without_a_function_recorded_outputs_are_graded(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = {"question": "What?", "answer": PYTHON, "contexts": [PYTHON], "ground_truth": PYTHON}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    results = evaluate(dataset=path, scorers=["faithfulness", "context_recall"], llm="fake", cache=False)
+    assert results.passed
+    assert {label: score.value for label, score in results.rows[0].scores.items()} == {
+        "faithfulness": 1.0,
+        "context_recall": 1.0,
+    }
+
+
+def test_a_function_that_raises_fails_its_row_alone() -> None:
+    def fragile(question: str) -> str:
+        if question == "b":
+            raise ValueError("no index")
+        return PYTHON
+
+    results = evaluate(
+        fragile, [{"input": "a"}, {"input": "b"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False
+    )
+    assert [row.passed for row in results.rows] == [True, False]
+    assert results.rows[1].error is not None
+    assert "ValueError: no index" in results.rows[1].error
+    assert not results.passed
+
+
+def test_scorers_with_judges_of_their_own_keep_them() -> None:
+    yes, no = FakeJudge({PYTHON: 0.9}), FakeJudge({PYTHON: 0.1})
+    results = evaluate(
+        None,
+        [{"input": "a", "output": PYTHON, "context": PYTHON}],
+        [Faithfulness(yes), Faithfulness(no), "faithfulness"],
+        llm=no,
+        cache=False,
+    )
+    values = {label: score.value for label, score in results.rows[0].scores.items()}
+    assert values == {"faithfulness": 1.0, "faithfulness#2": 0.0, "faithfulness#3": 0.0}
+    assert len(results.report.judges) == 2
+
+
+class Politeness:
+    """The worked example of the documentation."""
+
+    name, by = "politeness", None
+    mode: Mode = "decomposed"
+    requires = ("output",)
+    default_threshold = 0.5
+
+    def plan(self, sample: Sample) -> Plan:
+        return Plan.of_calls(
+            [
+                Check(
+                    template="politeness",
+                    version=1,
+                    system="You check texts carefully and answer each question with Yes or No.",
+                    shared=f"Text: {sample.output}\n",
+                    own="Is the text polite? Answer Yes or No.",
+                    labels=("Yes", "No"),
+                    positive="Yes",
+                    claim=sample.output or "",
+                )
+            ]
+        )
+
+    def score(self, sample: Sample, plan: Plan, outcomes: Sequence[Outcome]) -> Score:
+        (outcome,) = outcomes
+        assert isinstance(outcome, Verdict)
+        value = round(probability(outcome, "Yes"), 6)
+        return Score(metric=self.name, value=value, status="scored", mode=self.mode, reason=f"polite: {value}")
+
+
+def test_a_metric_of_ones_own_is_a_scorer() -> None:
+    results = evaluate(
+        None, [{"output": "Thank you!"}], [Politeness()], llm=FakeJudge({"Thank you!": 0.8}), cache=False
+    )
+    score = results.rows[0].scores["politeness"]
+    assert (score.value, score.passed, score.reason) == (0.8, True, "polite: 0.8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"dataset": [{"output": "x"}], "scorers": []}, UsageError, "evaluate needs scorers"),
+        ({"dataset": [], "scorers": ["faithfulness"]}, UsageError, "at least one row"),
+        ({"dataset": [{"output": "x"}], "scorers": [3]}, UsageError, "scorers holds a int"),
+        (
+            {"dataset": [{"output": "x"}], "scorers": ["faithfulness"]},
+            DataError,
+            "row-1, faithfulness: faithfulness needs contexts; the row has output",
+        ),
+        (
+            {"agent_fn": "my agent", "dataset": [{"input": "x"}], "scorers": ["faithfulness"]},
+            ProviderError,
+            "accepted: a function",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        evaluate(**arguments, llm="fake", cache=False)
+
+
+def test_a_report_is_saved_in_the_format_of_its_suffix(tmp_path: Path) -> None:
+    results = evaluate(agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False)
+    results.save(tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["rows"][0]["scores"]["faithfulness"]["value"] == 1.0
+    with pytest.raises(UsageError, match=r"\.json, \.jsonl"):
+        results.save(tmp_path / "report.xlsx")

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragjudge import (
+    AnswerRelevancy,
+    ContextPrecision,
+    ContextRecall,
+    ContextRelevance,
+    FakeJudge,
+    Faithfulness,
+    Scorer,
+    sessions,
+)
+from ragjudge.errors import DataError, ReplayMissError, UnknownNameError, UsageError
+
+CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first released it in 1991."
+OUTPUT = "Python was created by Guido van Rossum. It was first released in 1985."
+SCRIPT = {"Python was created by Guido van Rossum.": 0.95, "It was first released in 1985.": 0.05}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_sessions() -> Iterator[None]:
+    yield
+    sessions.close_shared()
+
+
+def test_a_score_has_value_verdict_reason_and_items() -> None:
+    result = Faithfulness(llm=FakeJudge(SCRIPT)).score(input="What is Python?", output=OUTPUT, context=CONTEXT)
+    assert result.score == result.value == 0.5
+    assert result.passed is False
+    assert result.threshold == 0.7
+    assert result.reason.startswith("1 of 2 claims supported by the contexts.")
+    first = result.items[0]
+    assert (first.text, first.start, first.end, first.verdict, first.probability, first.chunk) == (
+        "Python was created by Guido van Rossum.", 0, 39, True, 0.95, 0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scorer", "threshold"),
+    [
+        (Faithfulness(), 0.7),
+        (AnswerRelevancy(), 0.7),
+        (ContextRelevance(), 0.7),
+        (ContextPrecision(), 0.5),
+        (ContextRecall(), 0.5),
+        (Faithfulness(threshold=0.2), 0.2),
+        (Faithfulness(None, 1), 1.0),
+    ],
+)
+def test_default_thresholds(scorer: Scorer, threshold: float) -> None:
+    assert scorer.threshold == threshold
+
+
+def test_the_threshold_itself_passes() -> None:
+    judge = FakeJudge(SCRIPT)
+    assert Faithfulness(judge, threshold=0.5).score(output=OUTPUT, context=CONTEXT).passed is True
+    assert Faithfulness(judge, threshold=0.51).score(output=OUTPUT, context=CONTEXT).passed is False
+
+
+def test_context_is_one_chunk_and_contexts_are_many() -> None:
+    judge = FakeJudge()
+    score = ContextPrecision(judge)
+    assert len(score.score(input="Who?", context=CONTEXT).items) == 1
+    assert len(score.score(input="Who?", contexts=[CONTEXT, "Snakes."]).items) == 2
+    assert len(score.score(input="Who?", context=[CONTEXT, "Snakes."]).items) == 2
+    with pytest.raises(UsageError, match="context= and contexts= are both given"):
+        score.score(input="Who?", context=CONTEXT, contexts=[CONTEXT])
+    with pytest.raises(UsageError, match=r"contexts\[1\] is a int; a chunk is a string"):
+        score.score(input="Who?", contexts=["a", 2])  # type: ignore[list-item]
+
+
+def test_a_missing_field_is_named_with_the_metric() -> None:
+    with pytest.raises(DataError, match="faithfulness needs contexts; the row has input, output"):
+        Faithfulness(FakeJudge()).score(input="a", output="b")
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, True, "0.5", float("nan")])
+def test_a_threshold_outside_its_range_is_refused(threshold: float) -> None:
+    with pytest.raises(UsageError, match="a number from 0 to 1"):
+        Faithfulness(threshold=threshold)
+
+
+def test_an_unknown_judge_names_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'qwen2.5-coder-1.5b'"):
+        Faithfulness("qwen2.5-coder-15b").score(output="It is.", context="x")
+
+
+def test_calls_are_cached_and_replayed_without_a_judge(tmp_path: Path) -> None:
+    class Model(FakeJudge):
+        pass
+
+    judge = Model(SCRIPT)
+    Faithfulness(judge, cache=tmp_path).score(output=OUTPUT, context=CONTEXT)
+    assert len(judge.asked) == 2
+    again = Faithfulness(judge, cache=tmp_path).score(output=OUTPUT, context=CONTEXT)
+    assert len(judge.asked) == 2
+    replay = Faithfulness(judge, cache=tmp_path, replay=True)
+    assert replay.score(output=OUTPUT, context=CONTEXT) == again
+    with pytest.raises(ReplayMissError):
+        replay.score(output=OUTPUT, context="Something else.")
+    assert len(judge.asked) == 2
+
+
+def test_without_a_cache_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGJUDGE_CACHE", str(tmp_path / "cache"))
+    Faithfulness("fake", cache=False).score(output=OUTPUT, context=CONTEXT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_holistic_mode_gives_the_judges_score_and_reason() -> None:
+    result = Faithfulness(FakeJudge(score=0.8), mode="holistic").score(output=OUTPUT, context=CONTEXT)
+    assert (result.value, result.passed, result.mode) == (0.8, True, "holistic")
+    assert result.reason == "A fake judge reads nothing."
+
+
+def test_scorers_of_one_reference_share_one_judge() -> None:
+    assert sessions.shared_judge("fake") is sessions.shared_judge("fake")
+    mine = FakeJudge()
+    assert sessions.shared_judge(mine) is mine
+
+
+def test_scoring_from_several_threads_gives_each_its_own_score() -> None:
+    scorer = Faithfulness("fake", cache=False)
+    outputs = [f"Sentence number {n} is about Python." for n in range(12)]
+    results: dict[str, str] = {}
+
+    def work(output: str) -> None:
+        results[output] = scorer.score(output=output, context=CONTEXT).items[0].text
+
+    threads = [threading.Thread(target=work, args=(output,)) for output in outputs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {output: output for output in outputs}
