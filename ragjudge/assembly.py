@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragjudge.judges.base import Judge
 from ragjudge.judges.registry import open_judge
 from ragjudge.metrics.registry import make_metric
-from ragjudge.providers.base import Provider, ProviderFailure, with_output
+from ragjudge.providers.base import RECORDED, Provider, ProviderFailure, with_output
 from ragjudge.providers.registry import open_provider
 from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
@@ -53,15 +53,19 @@ def assemble(suite: Suite, *, override: Judge | None = None) -> Assembly:
 
 
 def _outputs(sample: Sample, providers: list[Provider]) -> Iterator[tuple[Sample, str | None, str | None]]:
-    """Yield the sample as each provider answers it, with the provider's name and its failure."""
+    """Yield the sample as each provider answers it, with the provider's name and its failure.
+
+    A recorded output names no provider.
+    """
     if not providers:
         yield sample, None, None
     for provider in providers:
+        name = None if provider.name == RECORDED else provider.name
         produced = provider.produce(sample)
         if isinstance(produced, ProviderFailure):
-            yield sample, provider.name, produced.reason
+            yield sample, name, produced.reason
         else:
-            yield with_output(sample, produced), provider.name, None
+            yield with_output(sample, produced), name, None
 
 
 def _task(sample: Sample, spec: AssertionSpec, judge: str) -> Task:

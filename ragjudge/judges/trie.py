@@ -8,14 +8,20 @@ sliding-window or recurrent memory cannot do it, so they take the very same plan
 The heaviest branch of a node comes last and takes the node's own sequence over, since nobody needs
 the node's state any more. So the walk never holds more than ``1 + log2(prompts)`` branch nodes, and
 a handful of sequences is enough for any trie. With fewer than that, light branches are decoded leaf by
-leaf; `Plan.decoded` then exceeds `Plan.nodes`.
+leaf; `Plan.decoded` then exceeds what it must be.
+
+A prompt may carry a mark: a length at which its state is worth keeping beyond this plan (the end of the
+contexts). The walk stops at each mark to let the state be kept, and starts from a kept state instead of
+decoding, but only whole and exactly at its mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+Tokens = tuple[int, ...]
 
 
 class Limits(NamedTuple):
@@ -44,7 +50,7 @@ class Piece(NamedTuple):
 
     sequence: int
     start: int
-    tokens: tuple[int, ...]
+    tokens: Tokens
     prompt: int | None
 
 
@@ -67,7 +73,21 @@ class Drop(NamedTuple):
     sequence: int
 
 
-Step = Decode | Copy | Drop
+class Keep(NamedTuple):
+    """Keep the state of a sequence, which holds exactly these tokens, beyond this plan."""
+
+    sequence: int
+    tokens: Tokens
+
+
+class Restore(NamedTuple):
+    """Make an empty sequence hold these tokens, whose state was kept."""
+
+    sequence: int
+    tokens: Tokens
+
+
+Step = Decode | Copy | Drop | Keep | Restore
 
 
 class Plan(NamedTuple):
@@ -75,28 +95,26 @@ class Plan(NamedTuple):
 
     Attributes:
         steps: To be carried out in order, from an empty memory; they leave it empty.
-        nodes: Nodes of the trie: the fewest tokens that any plan can decode.
+        nodes: Nodes of the trie: the fewest tokens that any plan can decode that has no kept states.
         decoded: Tokens that this plan decodes.
+        restored: Nodes that need no decoding because of kept states.
         cells: Most tokens held at one time.
     """
 
     steps: tuple[Step, ...]
     nodes: int
     decoded: int
+    restored: int
     cells: int
 
 
-@dataclass(slots=True)
-class _Node:
-    """An edge of the compressed trie together with the node it leads to."""
-
-    tokens: tuple[int, ...]
-    prompt: int | None = None
-    children: list[_Node] = field(default_factory=list)
-    leaves: int = 1
-
-
-def plan(prompts: Sequence[Sequence[int]], limits: Limits) -> Plan:
+def plan(
+    prompts: Sequence[Sequence[int]],
+    limits: Limits,
+    *,
+    marks: Sequence[int] | None = None,
+    kept: Collection[Tokens] = (),
+) -> Plan:
     """Plan the decoding of distinct prompts.
 
     The steps do not depend on the order of the prompts, only the indexes in them do.
@@ -104,70 +122,147 @@ def plan(prompts: Sequence[Sequence[int]], limits: Limits) -> Plan:
     Args:
         prompts: Distinct, non-empty token lists.
         limits: See `Limits`; at least two sequences.
+        marks: For each prompt the length of its prefix whose state is worth keeping, less than its own
+            length; 0 = none. None = no prompt has one.
+        kept: Prefixes whose state can be restored.
 
     Returns:
-        A plan in which every node of the token trie is decoded once, given
+        A plan in which every node of the token trie is decoded or restored once, given
         ``2 + log2(prompts)`` sequences.
 
     Raises:
-        ValueError: A prompt is empty, stands there twice, or is longer than the memory.
+        ValueError: A prompt is empty, stands there twice, or is longer than the memory; or a mark is out
+            of its range.
     """
     if limits.sequences < 2 or limits.batch < 1:
         raise ValueError(f"a plan needs two sequences and a batch of one token, not {limits}")
-    ordered = sorted((tuple(tokens), index) for index, tokens in enumerate(prompts))
-    for position, (tokens, _) in enumerate(ordered):
-        if not tokens:
+    lengths = marks or [0] * len(prompts)
+    ordered = sorted(
+        _Prompt(tuple(tokens), index, mark)
+        for index, (tokens, mark) in enumerate(zip(prompts, lengths, strict=True))
+    )
+    for position, prompt in enumerate(ordered):
+        if not prompt.tokens:
             raise ValueError("a prompt has no tokens")
-        if len(tokens) > limits.cells:
-            raise ValueError(f"a prompt of {len(tokens)} tokens does not fit into {limits.cells} cells")
-        if position and ordered[position - 1][0] == tokens:
+        if len(prompt.tokens) > limits.cells:
+            raise ValueError(
+                f"a prompt of {len(prompt.tokens)} tokens does not fit into {limits.cells} cells"
+            )
+        if not 0 <= prompt.mark < len(prompt.tokens):
+            raise ValueError(f"a mark at {prompt.mark} is outside its prompt of {len(prompt.tokens)} tokens")
+        if position and ordered[position - 1].tokens == prompt.tokens:
             raise ValueError("a prompt stands there twice")
-    if not ordered:
-        return Plan((), 0, 0, 0)
+    nodes = _build(ordered)
+    total = sum(len(node.tokens) for node in nodes)
+    roots = _detach_kept(nodes, frozenset(kept))
+    remaining = sum(len(node.tokens) for root in roots for node in _below(root))
     planner = _Planner(limits)
-    steps = tuple(planner.walk(_build(ordered)))
-    return Plan(steps, _count_nodes([tokens for tokens, _ in ordered]), planner.decoded, planner.most_cells)
+    steps = tuple(step for root in roots for step in planner.walk(root))
+    return Plan(steps, total, planner.decoded, total - remaining, planner.most_cells)
 
 
-def _count_nodes(ordered: Sequence[tuple[int, ...]]) -> int:
-    """Count the nodes of the trie of sorted prompts: each adds what its predecessor does not share."""
-    total = 0
-    previous: tuple[int, ...] = ()
-    for tokens in ordered:
-        common = 0
-        while common < min(len(previous), len(tokens)) and previous[common] == tokens[common]:
-            common += 1
-        total += len(tokens) - common
-        previous = tokens
-    return total
+class _Prompt(NamedTuple):
+    """A prompt; sorted by its tokens."""
+
+    tokens: Tokens
+    index: int
+    mark: int
 
 
-def _build(ordered: Sequence[tuple[tuple[int, ...], int]]) -> _Node:
-    """Build the compressed trie of sorted prompts; its root has no tokens."""
-    root = _Node(())
+@dataclass(slots=True, eq=False)
+class _Node:
+    """An edge of the compressed trie together with the node it leads to.
+
+    Attributes:
+        tokens: The tokens of the edge.
+        path: For a marked node, all tokens from the top; else empty.
+        prompt: The prompt that ends here.
+        children: The edges that go on from here.
+        leaves: Prompts that end here or below.
+        restored: Whether the walk starts here, from a kept state.
+    """
+
+    tokens: Tokens
+    path: Tokens = ()
+    prompt: int | None = None
+    children: list[_Node] = field(default_factory=list)
+    leaves: int = 1
+    restored: bool = False
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.children
+
+
+def _build(ordered: Sequence[_Prompt]) -> list[_Node]:
+    """Build the compressed trie of sorted prompts; return its nodes, the root (without tokens) first."""
+    nodes = [_Node(())]
     # Each entry: a node whose subtree is still open, its depth, and its slice of the sorted prompts.
-    open_nodes = [(root, 0, 0, len(ordered))]
+    open_nodes = [(nodes[0], 0, 0, len(ordered))]
     while open_nodes:
         node, depth, low, high = open_nodes.pop()
         node.leaves = high - low
-        if len(ordered[low][0]) == depth:
-            node.prompt = ordered[low][1]
+        if low < high and len(ordered[low].tokens) == depth:
+            node.prompt = ordered[low].index
             low += 1
         while low < high:
-            first = ordered[low][0]
-            end = low + 1
-            while end < high and ordered[end][0][depth] == first[depth]:
-                end += 1
-            # Sorted: what the first and the last have in common, all between them have in common.
-            last = ordered[end - 1][0]
-            common = depth + 1
-            while common < min(len(first), len(last)) and first[common] == last[common]:
-                common += 1
-            child = _Node(first[depth:common])
+            end, common = _group(ordered, low, high, depth)
+            first = ordered[low].tokens
+            cut = min(
+                (prompt.mark for prompt in ordered[low:end] if depth < prompt.mark <= common), default=0
+            )
+            child = _Node(first[depth : cut or common], path=first[:cut])
             node.children.append(child)
-            open_nodes.append((child, common, low, end))
+            nodes.append(child)
+            open_nodes.append((child, cut or common, low, end))
             low = end
-    return root
+    return nodes
+
+
+def _group(ordered: Sequence[_Prompt], low: int, high: int, depth: int) -> tuple[int, int]:
+    """Return where the prompts end that go on alike after `depth`, and how far they all agree."""
+    first = ordered[low].tokens
+    end = low + 1
+    while end < high and ordered[end].tokens[depth] == first[depth]:
+        end += 1
+    # Sorted: what the first and the last have in common, all between them have in common.
+    last = ordered[end - 1].tokens
+    common = depth + 1
+    shorter = min(len(first), len(last))
+    while common < shorter and first[common] == last[common]:
+        common += 1
+    return end, common
+
+
+def _detach_kept(nodes: Sequence[_Node], kept: frozenset[Tokens]) -> list[_Node]:
+    """Cut the trie at kept states; return the tops of what has to be walked.
+
+    A kept state stands for everything above it, so it starts a walk of its own: no state above it has to
+    be held at the same time. What only led to kept states falls away.
+    """
+    roots = []
+    for node in reversed(nodes):  # children come after their parents
+        node.children = [
+            child
+            for child in node.children
+            if not child.restored and (child.children or child.prompt is not None)
+        ]
+        # A prompt that ends exactly here wants logits, and those are not part of a state.
+        if node.path in kept and node.path and node.prompt is None and node.children:
+            node.restored = True
+            roots.append(node)
+    roots.sort(key=lambda node: node.path)
+    top = nodes[0]
+    return [*roots, top] if top.children else roots
+
+
+def _below(root: _Node) -> Iterator[_Node]:
+    """Yield the nodes that a walk from `root` decodes."""
+    waiting = list(root.children) if root.restored else [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(node.children)
 
 
 def _flatten(node: _Node) -> list[_Node]:
@@ -177,7 +272,7 @@ def _flatten(node: _Node) -> list[_Node]:
     while waiting:
         top, tokens = waiting.pop()
         if top.prompt is not None:
-            leaves.append(_Node(tokens, top.prompt))
+            leaves.append(_Node(tokens, prompt=top.prompt))
         waiting.extend((child, tokens + child.tokens) for child in reversed(top.children))
     return leaves
 
@@ -193,19 +288,28 @@ class _Planner:
         self._free = list(range(limits.sequences - 1, -1, -1))
 
     def walk(self, root: _Node) -> Iterator[Step]:
+        """Walk from the top of the trie, or from a kept state."""
         sequence = self._free.pop()
-        yield from self._branch(root, sequence, 0)
+        if root.restored:
+            self._hold(len(root.path))
+            yield Restore(sequence, root.path)
+            yield from self._below(root, sequence, len(root.path), len(root.path))
+        else:
+            yield from self._below(root, sequence, 0, 0)
 
-    def _branch(self, node: _Node, sequence: int, depth: int) -> Iterator[Step]:
-        """Decode a subtree into a sequence that holds `depth` tokens, and drop the sequence."""
-        held = 0
+    def _below(self, node: _Node, sequence: int, depth: int, held: int) -> Iterator[Step]:
+        """Decode everything below a node whose state a sequence holds, and drop the sequence.
+
+        Args:
+            node: The node.
+            sequence: Its sequence.
+            depth: Tokens from the top to the node.
+            held: Those of them that no other sequence holds.
+        """
         while True:
-            yield from self._extend(sequence, depth, node)
-            held += len(node.tokens)
-            depth += len(node.tokens)
-            leaves = [child for child in node.children if not child.children]
+            leaves = [child for child in node.children if child.is_leaf]
             branches = sorted(
-                (child for child in node.children if child.children),
+                (child for child in node.children if not child.is_leaf),
                 key=lambda child: (child.leaves, child.tokens),
             )
             if len(self._free) < 2:
@@ -216,25 +320,31 @@ class _Planner:
             if not branches:
                 break
             for child in branches[:-1]:
-                target = self._take()
+                target = self._free.pop()
                 if depth:
                     yield Copy(sequence, target)
-                yield from self._branch(child, target, depth)
+                yield from self._extend(child, target, depth)
+                yield from self._below(child, target, depth + len(child.tokens), len(child.tokens))
             node = branches[-1]
-        if held or depth:
+            yield from self._extend(node, sequence, depth)
+            depth += len(node.tokens)
+            held += len(node.tokens)
+        if held:
             yield self._release(sequence, held)
         else:
-            self._free.append(sequence)  # prompts without a common start: the root never held anything
+            self._free.append(sequence)  # prompts without a common start: the top never held anything
 
-    def _extend(self, sequence: int, depth: int, node: _Node) -> Iterator[Decode]:
+    def _extend(self, node: _Node, sequence: int, depth: int) -> Iterator[Step]:
         """Decode an edge into a sequence, in as many batches as it takes."""
         step = self.limits.batch
         for offset in range(0, len(node.tokens), step):
             part = node.tokens[offset : offset + step]
             last = offset + step >= len(node.tokens)
             yield self._decode((Piece(sequence, depth + offset, part, node.prompt if last else None),))
+        if node.path:
+            yield Keep(sequence, node.path)
 
-    def _leaves(self, leaves: list[_Node], sequence: int, depth: int) -> Iterator[Step]:
+    def _leaves(self, leaves: Sequence[_Node], sequence: int, depth: int) -> Iterator[Step]:
         """Decode leaves of one node in groups, each group one batch."""
         waiting = list(reversed(leaves))
         while waiting:
@@ -248,11 +358,11 @@ class _Planner:
             ):
                 group.append(waiting.pop())
                 tokens += len(group[-1].tokens)
-            targets = [self._take() for _ in group]
+            targets = [self._free.pop() for _ in group]
             if depth:
                 yield from (Copy(sequence, target) for target in targets)
             if len(group) == 1:
-                yield from self._extend(targets[0], depth, group[0])
+                yield from self._extend(group[0], targets[0], depth)
             else:
                 yield self._decode(
                     tuple(
@@ -266,12 +376,12 @@ class _Planner:
     def _decode(self, pieces: tuple[Piece, ...]) -> Decode:
         tokens = sum(len(piece.tokens) for piece in pieces)
         self.decoded += tokens
-        self._cells += tokens
-        self.most_cells = max(self.most_cells, self._cells)
+        self._hold(tokens)
         return Decode(pieces)
 
-    def _take(self) -> int:
-        return self._free.pop()
+    def _hold(self, tokens: int) -> None:
+        self._cells += tokens
+        self.most_cells = max(self.most_cells, self._cells)
 
     def _release(self, sequence: int, tokens: int) -> Drop:
         self._cells -= tokens

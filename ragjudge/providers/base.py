@@ -9,6 +9,9 @@ from pydantic import Field, JsonValue
 
 from ragjudge.records import Record, Sample
 
+RECORDED = "recorded"
+"""The provider of rows that carry their outputs."""
+
 SERVICES = frozenset(
     {
         "ai21", "aleph-alpha", "anthropic", "aws", "azure", "azureopenai", "bedrock", "cerebras",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ragjudge.providers.base import ProducedOutput
+from ragjudge.providers.base import RECORDED, ProducedOutput
 from ragjudge.records import Sample
 
 
 class RecordedProvider:
     """Hands out what the rows hold."""
 
-    name = "recorded"
+    name = RECORDED
 
     def produce(self, sample: Sample) -> ProducedOutput:
         """Return the row's own output and contexts."""

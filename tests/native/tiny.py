@@ -28,7 +28,24 @@ BOS, EOS = 1, 2
 CONTROLS = ("<|im_start|>", "<|im_end|>")
 USER_DEFINED = "<|mark|>"
 
-_WORDS = tuple("▁Y ▁N Ye Yes ▁Yes No ▁No YE YES ye yes no NO th ▁th the ▁the".split())
+_WORDS = (
+    "▁Y",
+    "▁N",
+    "Ye",
+    "Yes",
+    "▁Yes",
+    "No",
+    "▁No",
+    "YE",
+    "YES",
+    "ye",
+    "yes",
+    "no",
+    "NO",
+    "th",
+    "the",
+    "▁the",
+)
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
 
 
