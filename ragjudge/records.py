@@ -6,7 +6,7 @@ silently ignored one. Only what is stored or reported lives here; working state 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, computed_field
 
@@ -47,6 +47,36 @@ class Sample(Record):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+class ChunkSpan(NamedTuple):
+    """A stretch of a chunk, in characters.
+
+    Attributes:
+        chunk: Index of the chunk among those that were asked about.
+        start: Offset of the first character.
+        end: Offset after the last character.
+    """
+
+    chunk: int
+    start: int
+    end: int
+
+
+class Segment(NamedTuple):
+    """Where a chunk stands in the shared part of a question, in characters.
+
+    Attributes:
+        start: Where its line begins, the number before the text included.
+        text: Where the chunk's own text begins.
+        text_end: Where that text ends.
+        end: Where the line ends.
+    """
+
+    start: int
+    text: int
+    text_end: int
+    end: int
+
+
 class Check(Record):
     """One closed question for the judge.
 
@@ -59,6 +89,8 @@ class Check(Record):
         labels: The possible answers, at least two.
         positive: The label that means "yes, it holds". Not part of the cache key.
         claim: The plain text that is judged, for reports. Not part of the cache key.
+        segments: Where the chunks stand in `shared`, so that a judge can ask about a part of them when
+            all are longer than its window. Empty = `shared` cannot be divided. Not part of the cache key.
     """
 
     kind: Literal["check"] = "check"
@@ -70,6 +102,7 @@ class Check(Record):
     labels: tuple[str, ...] = Field(min_length=2)
     positive: str
     claim: str = ""
+    segments: tuple[Segment, ...] = ()
 
 
 class Prompt(Record):

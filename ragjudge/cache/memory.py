@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ragjudge.cache.rows import RowStore
+from ragjudge.cache.rows import RowStore, StoredRow
 
 
 class MemoryStore(RowStore):
@@ -22,10 +22,11 @@ class MemoryStore(RowStore):
     def _read(self, names: Sequence[str]) -> dict[str, str]:
         return {name: self._rows[name] for name in names if name in self._rows}
 
-    def _scan(self, prefix: str) -> Iterator[tuple[str, str]]:
-        yield from sorted((name, text) for name, text in self._rows.items() if name.startswith(prefix))
+    def _scan(self, prefix: str) -> Iterator[StoredRow]:
+        for name in sorted(name for name in self._rows if name.startswith(prefix)):
+            yield StoredRow(name, self._rows[name], None)
 
-    def _write(self, rows: dict[str, str]) -> None:
+    def _write(self, rows: Mapping[str, str]) -> None:
         self._rows.update(rows)
 
     def _bytes(self) -> int:

@@ -11,25 +11,56 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
+class Share(NamedTuple):
+    """A part of the stored calls.
+
+    Attributes:
+        calls: How many.
+        bytes: The length of their rows, without the long texts that calls share.
+    """
+
+    calls: int
+    bytes: int
+
+
+class JudgeShare(NamedTuple):
+    """The stored calls of one judge.
+
+    Attributes:
+        references: The references under which it was asked for; empty when nobody remembers.
+        calls: How many calls it has answered.
+        bytes: As in `Share`.
+    """
+
+    references: tuple[str, ...]
+    calls: int
+    bytes: int
+
+
 class StoreStats(NamedTuple):
     """What a store holds.
 
     Attributes:
-        location: Where: a folder, or ``memory``.
+        location: Where: a folder, a file, or ``memory``.
         calls: Stored calls that can be replayed.
         texts: Long texts, each stored once.
+        text_bytes: The length of their rows.
         bytes: Size of the store's files, or of its rows in memory.
         templates: Calls by ``name@version`` of their template.
-        judges: Fingerprints of the judges, by the reference under which each was asked for.
+        judges: Calls by the fingerprint of their judge, and every judge that is remembered.
+        ages: Calls by the time since they were stored here, in the order of `rows.AGES`; empty where
+            no times are kept.
         damaged: Rows that failed their digest; they count as missing.
     """
 
     location: str
     calls: int
     texts: int
+    text_bytes: int
     bytes: int
-    templates: dict[str, int]
-    judges: dict[str, tuple[str, ...]]
+    templates: dict[str, Share]
+    judges: dict[str, JudgeShare]
+    ages: dict[str, Share]
     damaged: int
 
 
@@ -47,6 +78,10 @@ class CallStore(Protocol):
     @property
     def write_error(self) -> str | None:
         """Why answers are kept in memory only, in one sentence; None while all are written."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What had to be done to the store so that it can be used, in one sentence each."""
 
     def get(self, key: str) -> Answer | None:
         """Return the answer under a key, if there is one."""

@@ -1,36 +1,72 @@
-"""What stands in a cache: named rows of JSON text.
-
-    call/<sha256 of the request>     {"answer": …, "digest": …, "request": …}
-    text/<sha256 of the text>        a long text of a request, once
-    judge/<sha256 of the reference>  {"identities": […], "reference": "…"}
-    meta/schema                      the version of all this
-
-All JSON is canonical ASCII, so every text that Python can hold survives, lone surrogates and NUL included.
-"""
+"""A store over anything that keeps named texts; what stands in them is in `entries`."""
 
 from __future__ import annotations
 
-import json
+import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
-
-from ragjudge.cache.keys import key_of, text_digest
-from ragjudge.cache.protocol import StoreStats
+from ragjudge.cache.entries import (
+    CALL,
+    JUDGE,
+    TEXT,
+    CallEntry,
+    JudgeEntry,
+    call_row,
+    judge_name,
+    judge_row,
+    read_call,
+    read_judge,
+    read_text,
+    template_label,
+    text_row,
+)
+from ragjudge.cache.protocol import JudgeShare, Share, StoreStats
 from ragjudge.errors import CacheError
-from ragjudge.judges.base import canonical_json, digest
+from ragjudge.judges.base import digest
 from ragjudge.records import Answer
 
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
 STORE_SCHEMA = 1
-"""Version of the rows; raised when a reader would have to change."""
+"""Version of the rows; raised when a reader would have to change. See `migrations`."""
 
-_ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
-
+DAY = 86_400.0
+AGES: dict[str, float] = {
+    "up to 1 day": DAY,
+    "up to 7 days": 7 * DAY,
+    "up to 30 days": 30 * DAY,
+    "up to 90 days": 90 * DAY,
+    "older": float("inf"),
+}
+"""Groups of ages, by their largest age in seconds."""
 
 _Self = TypeVar("_Self", bound="RowStore")
+
+
+class StoredRow(NamedTuple):
+    """A row as it stands in the store, not verified.
+
+    Attributes:
+        name: Its name.
+        text: Its text.
+        stored: When it was written here, in seconds since 1970; None when that is not kept.
+    """
+
+    name: str
+    text: str
+    stored: float | None
+
+
+class StoredCall(NamedTuple):
+    """A stored call that verifies, with what is known about its row."""
+
+    key: str
+    entry: CallEntry
+    bytes: int
+    stored: float | None
 
 
 class RowStore(ABC):
@@ -51,25 +87,37 @@ class RowStore(ABC):
         return None
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What had to be done to the store so that it can be used."""
+        return ()
+
+    @property
     def damaged(self) -> int:
         """Rows found damaged so far; each counts as missing."""
         return len(self._damaged)
+
+    @property
+    def damaged_names(self) -> tuple[str, ...]:
+        """The names of those rows, sorted."""
+        return tuple(sorted(self._damaged))
 
     @abstractmethod
     def _read(self, names: Sequence[str]) -> dict[str, str]:
         """Return the rows of these names that there are."""
 
     @abstractmethod
-    def _scan(self, prefix: str) -> Iterator[tuple[str, str]]:
+    def _scan(self, prefix: str) -> Iterator[StoredRow]:
         """Yield all rows whose names begin so, in the order of the names."""
 
     @abstractmethod
-    def _write(self, rows: dict[str, str]) -> None:
+    def _write(self, rows: Mapping[str, str]) -> None:
         """Keep rows, all or none; must not raise for want of space, permission or a lock."""
 
     @abstractmethod
     def _bytes(self) -> int:
         """Return how much space the rows take."""
+
+    # -- answers -----------------------------------------------------------------------------------
 
     def get(self, key: str) -> Answer | None:
         """Return the answer under a key, if there is one."""
@@ -78,100 +126,135 @@ class RowStore(ABC):
     def get_many(self, keys: Iterable[str]) -> dict[str, Answer]:
         """Return the answers under those of the keys that have one."""
         answers: dict[str, Answer] = {}
-        for name, text in self._read([f"call/{key}" for key in dict.fromkeys(keys)]).items():
-            entry = self._entry(name, text)
+        for name, text in self._read([f"{CALL}{key}" for key in dict.fromkeys(keys)]).items():
+            entry = self._call(name, text)
             if entry is not None:
-                answers[name[5:]] = entry[1]
+                answers[name[len(CALL) :]] = entry.answer
         return answers
 
     def put(self, document: JsonValue, texts: Mapping[str, str], answer: Answer) -> None:
         """Keep an answer together with the long texts of its request."""
-        key = key_of(document)
-        plain = answer.model_dump(mode="json")
-        entry = {"request": document, "answer": plain, "digest": _entry_digest(key, plain)}
         new = [name for name in texts if name not in self._saved_texts and self._lacks_text(name)]
-        rows = {f"text/{name}": canonical_json(texts[name]) for name in new}
-        rows[f"call/{key}"] = canonical_json(entry)
-        self._write(rows)
+        rows = dict(text_row(texts[name]) for name in new)
+        name, text = call_row(document, answer)
+        self._write({**rows, name: text})
         self._saved_texts.update(texts)
+
+    def calls(self) -> Iterator[StoredCall]:
+        """Yield every stored call that verifies, in the order of the keys."""
+        for row in self._scan(CALL):
+            entry = self._call(row.name, row.text)
+            if entry is not None:
+                yield StoredCall(row.name[len(CALL) :], entry, len(row.text), row.stored)
+
+    def requests(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the key and the request of every stored call, in the order of the keys."""
+        for call in self.calls():
+            yield call.key, call.entry.request
+
+    def text(self, name: str) -> str | None:
+        """Return a long text by its hash, if it is stored."""
+        row = f"{TEXT}{name}"
+        found = self._read([row]).get(row)
+        return None if found is None else self._text(row, found)
+
+    # -- judges ------------------------------------------------------------------------------------
 
     def remember_judge(self, reference: str, identity: Mapping[str, JsonValue]) -> None:
         """Remember whom a reference meant."""
         known = self.identities(reference)
         if dict(identity) not in known:
-            row = {"reference": reference, "identities": [*known, dict(identity)]}
-            self._write({_judge_name(reference): canonical_json(row)})  # type: ignore[arg-type]
+            self._write(dict([judge_row(reference, [*known, identity])]))
 
     def identities(self, reference: str) -> list[dict[str, JsonValue]]:
         """Return the identity documents that a reference has meant, oldest first."""
-        name = _judge_name(reference)
+        name = judge_name(reference)
         row = self._read([name]).get(name)
         entry = self._judge(name, row) if row is not None else None
-        return entry[1] if entry else []
+        return entry.identities if entry else []
 
     def judges(self) -> dict[str, list[dict[str, JsonValue]]]:
         """Return the identity documents of all references, sorted by reference."""
-        entries = [self._judge(name, text) for name, text in self._scan("judge/")]
+        entries = [self._judge(row.name, row.text) for row in self._scan(JUDGE)]
         return dict(sorted((entry for entry in entries if entry), key=lambda entry: entry[0]))
 
-    def requests(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the key and the request of every stored call, in the order of the keys."""
-        for name, text in self._scan("call/"):
-            entry = self._entry(name, text)
-            if entry is not None:
-                yield name[5:], entry[0]
+    # -- the whole ---------------------------------------------------------------------------------
 
-    def text(self, name: str) -> str | None:
-        """Return a long text by its hash, if it is stored."""
-        row = f"text/{name}"
-        text = _loads(self._read([row]).get(row, "null"))
-        if isinstance(text, str) and text_digest(text) == name:
-            return text
-        if text is not None:
-            self._damaged.add(row)
-        return None
+    def rows(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, str]]:
+        """Yield name and text of rows that verify, in the order of the names.
+
+        Args:
+            names: Only those that are stored among these; None = all calls, judges and texts.
+        """
+        if names is None:
+            stored: Iterable[tuple[str, str]] = (
+                (row.name, row.text) for prefix in (CALL, JUDGE, TEXT) for row in self._scan(prefix)
+            )
+        else:
+            stored = sorted(self._read(list(names)).items())
+        for name, text in stored:
+            reader: Any = {CALL: self._call, JUDGE: self._judge, TEXT: self._text}.get(name[: name.find("/") + 1])
+            if reader is not None and reader(name, text) is not None:
+                yield name, text
+
+    def write_rows(self, rows: Mapping[str, str]) -> None:
+        """Write rows that `rows` has verified, all or none; see `write_error`."""
+        self._write(rows)
 
     def stats(self) -> StoreStats:
         """Count what is stored; reads all of it."""
-        templates = Counter(_template_label(request) for _, request in self.requests())
-        judges = {
-            reference: tuple(digest(document) for document in documents)
-            for reference, documents in self.judges().items()
-        }
+        now = time.time()
+        count, templates, ages = 0, dict[str, Share](), dict[str, Share]()
+        by_judge: dict[str, Share] = {}
+        for call in self.calls():
+            count += 1
+            _add(templates, template_label(call.entry.request), call.bytes)
+            _add(by_judge, call.entry.request["judge"], call.bytes)
+            if call.stored is not None:
+                _add(ages, age_group(now - call.stored), call.bytes)
+        texts = [len(row.text) for row in self._scan(TEXT)]
         return StoreStats(
             location=self.location,
-            calls=sum(templates.values()),
-            texts=sum(1 for _ in self._scan("text/")),
+            calls=count,
+            texts=len(texts),
+            text_bytes=sum(texts),
             bytes=self._bytes(),
             templates=dict(sorted(templates.items())),
-            judges=judges,
+            judges=self._judge_shares(by_judge),
+            ages={name: ages[name] for name in AGES if name in ages},
             damaged=self.damaged,
         )
 
-    def _entry(self, name: str, text: str) -> tuple[dict[str, Any], Answer] | None:
-        """Take a call's row apart; a damaged one is counted and None."""
-        entry = _loads(text)
-        try:
-            request, plain = entry["request"], entry["answer"]
-            key = key_of(request)
-            whole = name == f"call/{key}" and entry["digest"] == _entry_digest(key, plain)
-            if whole and (request["kind"] == "check") == (plain["kind"] == "verdict"):
-                return request, _ANSWER.validate_python(plain)
-        except (KeyError, TypeError, ValueError, RecursionError, ValidationError):
-            pass
-        self._damaged.add(name)
-        return None
+    def _judge_shares(self, shares: Mapping[str, Share]) -> dict[str, JudgeShare]:
+        references: dict[str, list[str]] = {fingerprint: [] for fingerprint in shares}
+        for reference, documents in self.judges().items():
+            for document in documents:
+                references.setdefault(digest(document), []).append(reference)
+        none = Share(0, 0)
+        return {
+            fingerprint: JudgeShare(tuple(names), *shares.get(fingerprint, none))
+            for fingerprint, names in sorted(references.items(), key=lambda entry: (entry[1], entry[0]))
+        }
 
-    def _judge(self, name: str, text: str) -> tuple[str, list[dict[str, JsonValue]]] | None:
-        entry = _loads(text)
-        try:
-            reference, documents = entry["reference"], entry["identities"]
-            if name == _judge_name(reference) and all(isinstance(document, dict) for document in documents):
-                return reference, list(documents)
-        except (KeyError, TypeError, AttributeError):
-            pass
-        self._damaged.add(name)
-        return None
+    # -- rows --------------------------------------------------------------------------------------
+
+    def _call(self, name: str, text: str) -> CallEntry | None:
+        entry = read_call(name, text)
+        if entry is None:
+            self._damaged.add(name)
+        return entry
+
+    def _judge(self, name: str, text: str) -> JudgeEntry | None:
+        entry = read_judge(name, text)
+        if entry is None:
+            self._damaged.add(name)
+        return entry
+
+    def _text(self, name: str, text: str) -> str | None:
+        found = read_text(name, text)
+        if found is None:
+            self._damaged.add(name)
+        return found
 
     def _lacks_text(self, name: str) -> bool:
         try:
@@ -189,22 +272,11 @@ class RowStore(ABC):
         self.close()
 
 
-def _entry_digest(key: str, answer: JsonValue) -> str:
-    # The key is the digest of the request, so this covers both without hashing the request twice.
-    return digest({"request": key, "answer": answer})
+def age_group(seconds: float) -> str:
+    """Return the group of `AGES` that an age falls into; one that a clock set back makes negative is 0."""
+    return next(name for name, most in AGES.items() if seconds <= most)
 
 
-def _judge_name(reference: str) -> str:
-    return f"judge/{text_digest(reference)}"
-
-
-def _template_label(request: dict[str, Any]) -> str:
-    template = request.get("template")
-    return f"{template.get('name')}@{template.get('version')}" if isinstance(template, dict) else "?"
-
-
-def _loads(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return ""  # no row has this value, so it fails every test of shape
+def _add(shares: dict[str, Share], name: str, size: int) -> None:
+    known = shares.get(name, Share(0, 0))
+    shares[name] = Share(known.calls + 1, known.bytes + size)

@@ -165,7 +165,7 @@ class _Prompt(NamedTuple):
     """A prompt; sorted by its tokens."""
 
     tokens: Tokens
-    index: int
+    number: int
     mark: int
 
 
@@ -203,7 +203,7 @@ def _build(ordered: Sequence[_Prompt]) -> list[_Node]:
         node, depth, low, high = open_nodes.pop()
         node.leaves = high - low
         if low < high and len(ordered[low].tokens) == depth:
-            node.prompt = ordered[low].index
+            node.prompt = ordered[low].number
             low += 1
         while low < high:
             end, common = _group(ordered, low, high, depth)

@@ -7,7 +7,6 @@ from the answer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
@@ -35,7 +34,7 @@ class AnswerRelevancyMetric(TwoModeMetric):
     def drafts(self, sample: Sample) -> list[Draft]:
         """One piece for each sentence; a refusal needs no judge."""
         template = load_template("answer_relevance")
-        slots = {"question": sample.input or "", "output": sample.output or ""}
+        slots = {"question": sample.input or ""}
         return [
             Draft(
                 sentence.text,
@@ -54,7 +53,11 @@ class AnswerRelevancyMetric(TwoModeMetric):
         """Count the sentences."""
         return count_reason(items, "sentence", "help to answer the question")
 
-    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
+    def holistic_chunks(self, sample: Sample) -> tuple[str, ...]:
+        """None: the contexts have no part in it."""
+        return ()
+
+    def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
         """The question and the output."""
         return {"question": sample.input or "", "output": sample.output or ""}
 

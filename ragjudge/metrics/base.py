@@ -33,7 +33,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from ragjudge.metrics.aggregate import DECIMALS
 from ragjudge.prompts.answers import DECISION_THRESHOLD, TOLERANCE, label_mass, probability
@@ -183,7 +183,7 @@ class TwoModeMetric(ABC):
             return Plan(empty=empty)
         if self.mode == "holistic":
             template = load_template(self.holistic_template)
-            return Plan.of_calls([template.prompt(self.holistic_slots(sample))])
+            return Plan.of_calls([template.prompt(self.holistic_slots(sample), self.holistic_chunks(sample))])
         return Plan.of_drafts(self.drafts(sample))
 
     def score(self, sample: Sample, plan: Plan, outcomes: Sequence[Outcome]) -> Score:
@@ -246,8 +246,12 @@ class TwoModeMetric(ABC):
         """Sum the judged pieces up in a sentence."""
 
     @abstractmethod
-    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
-        """Return what the holistic template needs."""
+    def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
+        """Return the slots of the holistic template."""
+
+    def holistic_chunks(self, sample: Sample) -> tuple[str, ...]:
+        """Return the chunks that the holistic template shows."""
+        return tuple(chunk for chunk in sample.contexts or () if chunk.strip())
 
 
 def make_items(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> tuple[Item, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragjudge.metrics.aggregate import average_precision, fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
@@ -60,7 +59,7 @@ class ContextPrecisionMetric(TwoModeMetric):
                 chunk,
                 0,
                 len(chunk),
-                template.check(chunk, question) if chunk.strip() else None,
+                template.check(chunk, question, (chunk,)) if chunk.strip() else None,
                 chunk=rank,
                 chunk_by="judge",
             )
@@ -81,8 +80,8 @@ class ContextPrecisionMetric(TwoModeMetric):
         where = f" Relevant at rank {', '.join(ranks)}." if ranks else ""
         return count_reason(items, "chunk", "relevant") + where
 
-    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
-        """The chunks, and the question or the output."""
+    def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
+        """The question and the expected answer, or the output."""
         if self.by == "claims":
-            return {"chunks": sample.contexts or (), "output": sample.output or ""}
-        return {"chunks": sample.contexts or (), "question": sample.input or "", "expected": sample.expected}
+            return {"output": sample.output or ""}
+        return {"question": sample.input or "", "expected": sample.expected}

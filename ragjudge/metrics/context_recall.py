@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
@@ -43,6 +42,6 @@ class ContextRecallMetric(TwoModeMetric):
         failed = [item.text for item in items if item.verdict is False]
         return count_reason(items, "expected claim", "covered by the contexts") + unsupported(failed)
 
-    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
-        """The chunks and the expected answer."""
-        return {"chunks": sample.contexts or (), "expected": sample.expected or ""}
+    def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
+        """The expected answer."""
+        return {"expected": sample.expected or ""}

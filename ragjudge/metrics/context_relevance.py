@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
@@ -55,6 +54,6 @@ class ContextRelevanceMetric(TwoModeMetric):
         """Count the sentences."""
         return count_reason(items, "context sentence", "bear on the question")
 
-    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
-        """The chunks and the question."""
-        return {"chunks": sample.contexts or (), "question": sample.input or ""}
+    def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
+        """The question."""
+        return {"question": sample.input or ""}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
@@ -42,6 +41,6 @@ class FaithfulnessMetric(TwoModeMetric):
         failed = [item.text for item in items if item.verdict is False]
         return count_reason(items, "claim", "supported by the contexts") + unsupported(failed)
 
-    def holistic_slots(self, sample: Sample) -> dict[str, Any]:
-        """The chunks and the output."""
-        return {"chunks": sample.contexts or (), "output": sample.output or ""}
+    def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
+        """The output."""
+        return {"output": sample.output or ""}

@@ -33,7 +33,7 @@ def claims_to_support(text: str, sample: Sample) -> list[Draft]:
     """Return a text's claims, each with the question whether the sample's contexts support it."""
     template = load_template("support")
     chunks = chunks_of(sample)
-    slots = {"chunks": tuple(chunk for chunk in chunks if chunk.strip())}
+    shown = tuple(chunk for chunk in chunks if chunk.strip())
     drafts = []
     for claim in claims(text):
         if not claim.is_claim:
@@ -44,7 +44,7 @@ def claims_to_support(text: str, sample: Sample) -> list[Draft]:
                 claim.text,
                 claim.start,
                 claim.end,
-                template.check(claim.text, slots),
+                template.check(claim.text, {}, shown),
                 chunk=chunk,
                 chunk_by=None if chunk is None else "lexical",
             )

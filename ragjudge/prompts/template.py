@@ -8,10 +8,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ragjudge.errors import UnknownNameError
-from ragjudge.records import Check, Prompt, Record
+from ragjudge.records import Check, Prompt, Record, Segment
 
 if TYPE_CHECKING:
     from jinja2 import Template as JinjaTemplate
@@ -19,11 +19,25 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"(?P<name>[a-z_]+)\.(?P<version>\d+)\.yaml")
 
 
+class SharedPart(Record):
+    """The part of a question that many calls have in common.
+
+    Attributes:
+        head: What comes before the chunks.
+        chunk: One chunk: slots ``chunk``, ``number`` (from 1) and ``total``. Empty = no chunks are shown.
+        tail: What comes after the chunks.
+    """
+
+    head: str = ""
+    chunk: str = ""
+    tail: str = ""
+
+
 class Template(Record):
     """One question's wording, and how it is answered.
 
-    Slots are filled by Jinja: ``chunks`` (a list of texts), ``question``, ``claim``, ``expected``,
-    ``output``, and ``definition``.
+    Slots are filled by Jinja: ``question``, ``claim``, ``expected``, ``output`` and ``definition``, and for
+    each chunk those of `SharedPart`.
 
     Attributes:
         name: What refers to it.
@@ -38,14 +52,12 @@ class Template(Record):
         max_tokens: Most tokens of an open prompt's answer.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     name: str
     version: int
     definition: str = ""
     definition_of: str | None = None
     system: str
-    shared: str
+    shared: SharedPart
     own: str
     labels: dict[str, int] | None = None
     grammar: str | None = None
@@ -59,32 +71,41 @@ class Template(Record):
             raise ValueError("labels are two answers, one of value 1 and one of value 0")
         return self
 
-    def check(self, claim: str, slots: Mapping[str, object]) -> Check:
+    def check(self, claim: str, slots: Mapping[str, str], chunks: Sequence[str] = ()) -> Check:
         """Fill the template in for one closed question.
 
         Args:
             claim: The text under judgement; fills the slot ``claim``.
             slots: The other slots.
+            chunks: The chunks, in rank order.
         """
         labels = self.labels or {}
+        shared, segments = self._shared(slots, chunks)
         return Check(
             template=self.name,
             version=self.version,
             system=self.system,
-            shared=self._shared(slots),
+            shared=shared,
             own=_compiled(self.own).render(slots, claim=claim, definition=self._definition()),
             labels=tuple(labels),
             positive=next(label for label, value in labels.items() if value == 1),
             claim=claim,
+            segments=segments,
         )
 
-    def prompt(self, slots: Mapping[str, object]) -> Prompt:
-        """Fill the template in for one open question."""
+    def prompt(self, slots: Mapping[str, str | None], chunks: Sequence[str] = ()) -> Prompt:
+        """Fill the template in for one open question.
+
+        Args:
+            slots: The slots.
+            chunks: The chunks, in rank order.
+        """
+        shared, _ = self._shared(slots, chunks)
         return Prompt(
             template=self.name,
             version=self.version,
             system=self.system,
-            shared=self._shared(slots),
+            shared=shared,
             own=_compiled(self.own).render(slots, definition=self._definition()),
             grammar=self.grammar or "",
             max_tokens=self.max_tokens,
@@ -93,28 +114,30 @@ class Template(Record):
     def _definition(self) -> str:
         return self.definition if self.definition_of is None else load_template(self.definition_of).definition
 
-    def _shared(self, slots: Mapping[str, object]) -> str:
-        chunks = slots.get("chunks") or ()
-        question = slots.get("question")
-        others = {key: value for key, value in slots.items() if key not in ("chunks", "question")}
-        if others:
-            return _compiled(self.shared).render(slots, definition=self._definition())
-        return _render_shared(self.shared, self._definition(), tuple(_texts(chunks)), _text(question))
-
-
-def _texts(chunks: object) -> Sequence[str]:
-    return chunks if isinstance(chunks, (list, tuple)) else ()
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    def _shared(
+        self, slots: Mapping[str, str | None], chunks: Sequence[str]
+    ) -> tuple[str, tuple[Segment, ...]]:
+        filled = (*sorted(slots.items()), ("definition", self._definition()))
+        return _render_shared(self.shared, filled, tuple(chunks))
 
 
 @lru_cache(maxsize=256)
-def _render_shared(source: str, definition: str, chunks: tuple[str, ...], question: str | None) -> str:
-    """Render a shared part once for all the checks that have it in common."""
-    rendered: str = _compiled(source).render(chunks=chunks, question=question, definition=definition)
-    return rendered
+def _render_shared(
+    part: SharedPart, slots: tuple[tuple[str, str | None], ...], chunks: tuple[str, ...]
+) -> tuple[str, tuple[Segment, ...]]:
+    """Render a shared part once for all the calls that have it in common."""
+    values = dict(slots)
+    text = _compiled(part.head).render(values)
+    segments = []
+    line = _compiled(part.chunk) if part.chunk else None
+    for number, chunk in enumerate(chunks, start=1):
+        if line is not None:
+            # The chunk's place in its line is found with a stand-in, since a chunk may hold anything.
+            before, after = line.render(values, chunk="\0", number=number, total=len(chunks)).split("\0")
+            start = len(text)
+            text += before + chunk + after
+            segments.append(Segment(start, start + len(before), start + len(before) + len(chunk), len(text)))
+    return text + _compiled(part.tail).render(values), tuple(segments)
 
 
 @cache

@@ -11,7 +11,7 @@ CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first 
 
 
 def chance(judge: FakeJudge, claim: str) -> float:
-    check = load_template("support").check(claim, {"chunks": (CONTEXT,)})
+    check = load_template("support").check(claim, {}, (CONTEXT,))
     ((_, outcome),) = judge.ask([check])
     assert isinstance(outcome, Verdict)
     return probability(outcome, "Yes")
@@ -26,7 +26,7 @@ def test_without_a_script_word_overlap_decides() -> None:
 def test_a_script_sets_probabilities_and_failures() -> None:
     judge = FakeJudge({"a claim": 0.7, "another": None})
     assert chance(judge, "a claim") == pytest.approx(0.7, abs=1e-6)
-    check = load_template("support").check("another", {"chunks": (CONTEXT,)})
+    check = load_template("support").check("another", {}, (CONTEXT,))
     ((_, outcome),) = judge.ask([check])
     assert isinstance(outcome, CallFailure)
 
@@ -38,7 +38,7 @@ def test_another_script_is_another_judge() -> None:
 
 
 def test_a_prompt_gets_the_schema_it_asks_for() -> None:
-    prompt = load_template("faithfulness_holistic").prompt({"chunks": (CONTEXT,), "output": "x"})
+    prompt = load_template("faithfulness_holistic").prompt({"output": "x"}, (CONTEXT,))
     ((_, outcome),) = FakeJudge(score=0.25).ask([prompt])
     assert isinstance(outcome, Reply)
     assert '"score": 0.25' in outcome.text

@@ -14,13 +14,13 @@ from tests.native import tiny
 if TYPE_CHECKING:
     from ragjudge.judges.llama.native import Engine, Logits
 
-TOLERANCE = 5e-3
+TOLERANCE = 1e-2
 """Largest difference of a log-probability between two batch shapes on the tiny models.
 
-Measured over 48 prompts: 2e-4 for the llama architecture (the memory holds 16-bit numbers), 1.2e-3 for
-gemma3 (its activation is a 16-bit table besides). A wrong position or neighbour makes more than 0.1.
+Measured: 1.2e-3 over 48 prompts of up to 120 tokens, 6.5e-3 for 750 tokens in batches of 32 and of 1024
+(the memory holds 16-bit numbers, and so does part of the attention). Random weights are far more sensitive
+than trained ones. A wrong position or neighbour makes more than 0.1.
 """
-
 
 Tokens = tuple[int, ...]
 

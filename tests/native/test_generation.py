@@ -20,7 +20,7 @@ PROMPTS = nested_prompts(12, longest=40)
 
 @pytest.fixture(scope="module")
 def engine(tiny_model: Path) -> Iterator[Engine]:
-    opened = Engine(tiny_model, EngineSettings(threads=2, batch=16, sequences=4))
+    opened = Engine(tiny_model, EngineSettings(threads=1, batch=16, sequences=4))
     opened.limits(1024)
     yield opened
     opened.close()
