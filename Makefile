@@ -115,7 +115,7 @@ $(INSTALLED): pyproject.toml
 	@test -n "$(LLAMA_REQUIREMENT)" || { echo 'pyproject.toml has no line: llama = ["llama-cpp-python==..."]' >&2; exit 1; }
 	@rm -f $(VENV)/.installed-*
 	@echo 'Installing $(LLAMA_REQUIREMENT) for $(BACKEND): compiles llama.cpp unless that is done already' \
-	     '($(if $(filter cpu,$(BACKEND)),about 2 minutes on 2 cores,for a GPU much longer than the 2 minutes for the CPU)) ...'
+	     '($(if $(filter cpu,$(BACKEND)),about 3 minutes on 2 cores,for a GPU much longer than the 3 minutes for the CPU)) ...'
 	@echo 'set(LLAMA_BUILD_COMMON OFF)' > $(LEAN)
 	@CMAKE_ARGS="$(CMAKE_FLAGS) $$CMAKE_ARGS" $(PIP) $(NO_CACHE) $(ANEW) '$(LLAMA_REQUIREMENT)'
 	@echo $(BACKEND) > $(VENV)/.backend

@@ -18,8 +18,12 @@ from urllib.parse import quote
 from ragjudge.errors import CacheError
 
 FILE_NAME = "cache.db"
+SIDE_FILES = (f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
 BUSY_SECONDS = 60.0
 HINT = "name another folder with --cache DIR, or go on without one: --no-cache"
+REFUSED_HINT = (
+    f"{HINT}; `ragjudge cache merge DIR --cache NEW` takes over from it whatever can be verified"
+)
 
 SETTINGS: dict[str, int | str] = {
     "statistics": 0,
@@ -73,6 +77,8 @@ _SCHEMA = {
     ),
 }
 
+_DAMAGE = ("malformed", "not a database", "unsupported file format")
+
 # The last bytes of a rollback journal that names a second journal, which SQLite would then delete.
 _SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 
@@ -94,6 +100,11 @@ def as_cache_error(directory: Path, doing: str) -> Iterator[None]:
         raise CacheError(f"the cache at {directory} cannot be {doing}: {error}.", hint=HINT) from error
 
 
+def is_damage(error: BaseException) -> bool:
+    """Say whether an error means that the file itself is broken, and not that it could not be reached."""
+    return isinstance(error, sqlite3.DatabaseError) and any(word in str(error) for word in _DAMAGE)
+
+
 def check_files(directory: Path) -> bool:
     """Check the files of a cache before SQLite follows them.
 
@@ -105,7 +116,7 @@ def check_files(directory: Path) -> bool:
         OSError: One of them cannot be looked at.
     """
     present = False
-    for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal"):
+    for name in (FILE_NAME, *SIDE_FILES):
         path = directory / name
         try:
             status = path.lstat()
@@ -225,5 +236,5 @@ def refuse(directory: Path, what: str) -> NoReturn:
         CacheError: Always.
     """
     raise CacheError(
-        f"the cache at {directory} is refused: {what}, and ragjudge writes nothing of the kind.", hint=HINT
+        f"the cache at {directory} is refused: {what}, and ragjudge writes nothing of the kind.", hint=REFUSED_HINT
     )

@@ -7,6 +7,8 @@ that a row names. Here a row is text or it is refused, and no row ever leads to 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
@@ -69,7 +71,7 @@ class TextCache(diskcache.Cache):  # type: ignore[misc]
             self.close()  # a half-opened database would otherwise stay open until collected
             raise
 
-    def write(self, rows: dict[str, str]) -> None:
+    def write(self, rows: Mapping[str, str]) -> None:
         """Write rows in one transaction: all of them or none.
 
         Raises:
@@ -79,6 +81,48 @@ class TextCache(diskcache.Cache):  # type: ignore[misc]
             for name, value in rows.items():
                 self.set(name, value)
 
+    def names(self) -> list[str]:
+        """Return the names of all rows, sorted; inside `transact` those of the transaction."""
+        rows = self._sql("SELECT key FROM Cache WHERE raw = 1 AND typeof(key) = 'text' ORDER BY key").fetchall()
+        return [name for (name,) in rows]
+
+    def read(self, name: str) -> str | None:
+        """Return the text of a row, if there is one.
+
+        Raises:
+            CacheError: The row is none that ragjudge writes.
+        """
+        sql = "SELECT mode, filename, value FROM Cache WHERE raw = 1 AND key = ?"
+        row = self._sql(sql, (name,)).fetchone()
+        return None if row is None else checked_text(name, *row)
+
+    def rename(self, name: str, new_name: str, text: str) -> None:
+        """Give a row another name and text; when it was stored stays as it is."""
+        if new_name != name:
+            self.remove_rows([new_name])
+        sql = "UPDATE Cache SET key = ?, value = ? WHERE raw = 1 AND key = ?"
+        self._sql(sql, (new_name, text, name))
+
+    def remove_rows(self, names: Iterable[str]) -> None:
+        """Delete rows, inside or outside of a transaction. No file is touched, whatever they name."""
+        for batch in _batches(names, 500):
+            marks = ",".join("?" * len(batch))
+            self._sql(f"DELETE FROM Cache WHERE raw = 1 AND key IN ({marks})", batch)  # noqa: S608
+
+    def compact(self) -> None:
+        """Give the room of deleted rows back to the file system, when no other process is in the way.
+
+        Raises:
+            sqlite3.Error: It could not be done; nothing is lost.
+        """
+        self._sql("VACUUM")
+        self._sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
+    rest = iter(names)
+    while batch := list(islice(rest, size)):
+        yield batch
 
 def _refuse(what: str) -> NoReturn:
     raise CacheError(f"the cache stores text under text keys and nothing else; refused: {what}.")

@@ -65,6 +65,8 @@ class _Pages:
         self.usable = max(self.size - reserved, 480)
         length = os.fstat(database.fileno()).st_size
         self.count = max([-(-length // self.size), *self._in_log])
+        # Pages that follow one another may do so in a circle; four times the file is more than all of it.
+        self.allowance = 4 * (length // self.size + len(self._in_log)) + 100
 
     def _index(self, log: BinaryIO, known: bool) -> None:
         """Find the newest whole transaction's version of each page."""
@@ -127,8 +129,9 @@ def _payload(pages: _Pages, page: bytes, start: int) -> bytes | None:
     parts, have = [page[at : at + inside]], inside
     following = int.from_bytes(page[at + inside : at + inside + 4], "big")
     while have < length:
-        if not 0 < following <= pages.count:
+        if not 0 < following <= pages.count or pages.allowance <= 0:
             return None
+        pages.allowance -= 1
         more = pages.read(following)
         part = more[4 : min(4 + length - have, pages.usable)]
         if not part:

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import os
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragjudge.cache.database import (
-    BUSY_SECONDS,
-    FILE_NAME,
-    HINT,
-    as_cache_error,
-    check_content,
-    check_files,
-    checked_text,
-    connect,
-)
-from ragjudge.cache.lock import opening_lock
+from ragjudge.cache.database import BUSY_SECONDS, HINT, as_cache_error, checked_text
+from ragjudge.cache.entries import CALL, SCHEMA_ROW, judge_row
+from ragjudge.cache.handle import Handle
 from ragjudge.cache.memory import MemoryStore
+from ragjudge.cache.migrations import STEPS, migrate
 from ragjudge.cache.protocol import CallStore, StoreStats
-from ragjudge.cache.rows import STORE_SCHEMA, RowStore
+from ragjudge.cache.reading import database_bytes
+from ragjudge.cache.rows import STORE_SCHEMA, RowStore, StoredRow
 from ragjudge.errors import CacheError
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from pydantic import JsonValue
 
     from ragjudge.cache.disk import TextCache
@@ -35,9 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["CallStore", "MemoryStore", "Store", "StoreStats", "default_directory"]
 
 _BATCH = 500  # names per query: every build of SQLite takes 999
-_COLUMNS = "SELECT key, mode, filename, value FROM Cache WHERE raw = 1 AND "
+_COLUMNS = "SELECT key, mode, filename, value, store_time FROM Cache WHERE raw = 1 AND "
 _PAGE = f"{_COLUMNS} key > ? AND key < ? ORDER BY key LIMIT {_BATCH}"
-_SCHEMA_ROW = "meta/schema"
+_RETRY_SECONDS = 30.0
+"""Shortest time from a failed write to the next try; a try that took long is repeated later still."""
 
 
 def default_directory() -> Path:
@@ -61,7 +54,9 @@ class Store(RowStore):
     """The answers of all runs, by the key of their request.
 
     Nothing is evicted, nothing is pickled, and no row leads to a file. An answer that can not be written
-    is kept for this run and tried once more by `close`.
+    is kept for this run, tried again from time to time, and at the latest by `close`, which as a last
+    resort leaves a bundle beside the system's other temporary files. A damaged database is set aside, and
+    the rows of it that verify go into a fresh one; see `notices`.
 
     Args:
         directory: The folder; None means `default_directory`. Made when missing, for this user alone.
@@ -78,58 +73,44 @@ class Store(RowStore):
         self.read_only = read_only
         self._write_error: str | None = None
         self._unsaved: dict[str, str] = {}
-        self._guard = threading.RLock()
-        self._frozen = False
-        self._cache: TextCache | None = None
+        self._retry_at = 0.0
         if os.path.expandvars(self.directory) != str(self.directory):
             raise CacheError(f"the cache's folder {self.directory} has an environment variable in its name.")
-        self._connection: sqlite3.Connection | None = None
-        with ExitStack() as undo, as_cache_error(self.directory, "opened"):
-            undo.callback(self._let_go)
-            self._open_for_reading() if read_only else self._open_for_writing()
+        with as_cache_error(self.directory, "opened"):
+            self._handle = Handle(self.directory, read_only=read_only)
+        try:
+            if self._handle.unwritable is not None:
+                self._note(self._handle.unwritable)
             self._check_schema()
-            undo.pop_all()
-
-    def _open_for_reading(self) -> None:
-        missing = CacheError(
-            f"there is no cache at {self.directory}.",
-            hint="run once without --replay to fill it, or name another folder with --cache DIR",
-        )
-        if not self.directory.is_dir() or not check_files(self.directory):
-            raise missing
-        # A connection that may not write still leaves SQLite's two side files behind. Where they are
-        # missing nobody is writing, and the file can be taken as it is.
-        self._frozen = not self._side_file_exists()
-        self._connection = connect(self.directory, "immutable=1" if self._frozen else "mode=ro")
-        if not check_content(self._connection, self.directory):
-            raise missing
-
-    def _open_for_writing(self) -> None:
-        from ragjudge.cache.disk import TextCache
-
-        _make_private(self.directory)
-        with opening_lock(self.directory, BUSY_SECONDS):
-            if check_files(self.directory):
-                connection = connect(self.directory, "mode=rw")
-                try:
-                    check_content(connection, self.directory)
-                finally:
-                    connection.close()
-            # diskcache waits for the write lock while it opens and fails at once when it can not write.
-            self._cache = TextCache(self.directory, BUSY_SECONDS)
-            self._connection = connect(self.directory, "mode=rw")
+        except BaseException:
+            self._handle.close()
+            raise
 
     def _check_schema(self) -> None:
-        found = self._read([_SCHEMA_ROW]).get(_SCHEMA_ROW)
+        found = self._read([SCHEMA_ROW]).get(SCHEMA_ROW)
+        if found == str(STORE_SCHEMA):
+            return
         if found is None:
-            self._write({_SCHEMA_ROW: str(STORE_SCHEMA)})
-        elif found != str(STORE_SCHEMA):
-            newer = found.isdecimal() and found.isascii() and len(found) < 10 and int(found) > STORE_SCHEMA
+            self._write({SCHEMA_ROW: str(STORE_SCHEMA)})
+            return
+        number = int(found) if found.isdecimal() and found.isascii() and len(found) < 10 else 0
+        if number not in STEPS:
+            newer = number > STORE_SCHEMA
             what = "was written by a newer ragjudge" if newer else "says a version that no ragjudge wrote"
             raise CacheError(
                 f"the cache at {self.directory} {what}: schema {found[:20]!r} (known: {STORE_SCHEMA}).",
                 hint=f"update ragjudge, or {HINT}" if newer else HINT,
             )
+        if not self._handle.writable:
+            raise CacheError(
+                f"the cache at {self.directory} was written by an older ragjudge (schema {number}; this one "
+                f"reads {STORE_SCHEMA}) and is open for reading only.",
+                hint="run once without --replay, where it can be written, to bring it up to date",
+            )
+        with self.changing() as cache:
+            migrate(cache, STORE_SCHEMA, STEPS)
+
+    # -- what it says of itself --------------------------------------------------------------------
 
     @property
     def location(self) -> str:
@@ -141,55 +122,88 @@ class Store(RowStore):
         """Why answers are kept in memory only, in one sentence; None while all are written."""
         return self._write_error
 
-    def _side_file_exists(self) -> bool:
-        return (self.directory / f"{FILE_NAME}-wal").exists()
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What had to be done to the store so that it can be used, in one sentence each."""
+        return tuple(self._handle.notices)
 
-    def _query(self, sql: str, values: Sequence[str]) -> list[tuple[str, str]]:
-        with self._guard, as_cache_error(self.directory, "read"):
-            if self._frozen and self._side_file_exists():  # somebody has begun to write
-                self._drop_connection()
-                self._connection = connect(self.directory, "mode=ro")
-                self._frozen = False
-            if self._connection is None:
-                raise CacheError(f"the cache at {self.directory} was closed.")
-            rows = self._connection.execute(sql, values).fetchall()
-        return [(name, checked_text(name, mode, filename, value)) for name, mode, filename, value in rows]
+    def problems(self) -> list[str]:
+        """Return what SQLite itself finds wrong with the file; empty when all is well."""
+        return self._handle.problems()
+
+    def _bytes(self) -> int:
+        return database_bytes(self.directory)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _query(self, sql: str, values: Sequence[str]) -> list[StoredRow]:
+        return [
+            StoredRow(name, checked_text(name, mode, filename, value), stored if type(stored) is float else None)
+            for name, mode, filename, value, stored in self._handle.fetch(sql, values)
+        ]
+
+    def _only_in_memory(self) -> dict[str, str]:
+        rescued = self._handle.rescued
+        return {**rescued, **self._unsaved} if rescued else self._unsaved
 
     def _read(self, names: Sequence[str]) -> dict[str, str]:
         rows: dict[str, str] = {}
         for start in range(0, len(names), _BATCH):
             batch = names[start : start + _BATCH]
-            rows.update(self._query(f"{_COLUMNS} key IN ({','.join('?' * len(batch))})", batch))
-        if self._unsaved:
-            rows.update((name, self._unsaved[name]) for name in names if name in self._unsaved)
+            found = self._query(f"{_COLUMNS} key IN ({','.join('?' * len(batch))})", batch)
+            rows.update((row.name, row.text) for row in found)
+        memory = self._only_in_memory()
+        if memory:
+            rows.update((name, memory[name]) for name in names if name in memory)
         return rows
 
-    def _scan(self, prefix: str) -> Iterator[tuple[str, str]]:
-        unsaved = dict(self._unsaved)
-        yield from sorted((name, text) for name, text in unsaved.items() if name.startswith(prefix))
+    def _scan(self, prefix: str) -> Iterator[StoredRow]:
         last, end = prefix, f"{prefix[:-1]}0"  # "0" is the character after "/"
-        while page := self._query(_PAGE, (last, end)):
-            yield from ((name, text) for name, text in page if name not in unsaved)
-            last = page[-1][0]
+        page = self._query(_PAGE, (last, end))
+        memory = {name: text for name, text in self._only_in_memory().items() if name.startswith(prefix)}
+        waiting = sorted(memory, reverse=True)
+        while page:
+            for row in page:
+                while waiting and waiting[-1] < row.name:
+                    name = waiting.pop()
+                    yield StoredRow(name, memory[name], None)
+                if row.name not in memory:
+                    yield row
+            last = page[-1].name
+            page = self._query(_PAGE, (last, end))
+        for name in reversed(waiting):
+            yield StoredRow(name, memory[name], None)
 
-    def _write(self, rows: dict[str, str]) -> None:
-        if self._cache is None:
+    # -- writing -----------------------------------------------------------------------------------
+
+    def _write(self, rows: Mapping[str, str]) -> None:
+        if self.read_only:
             return
-        if self._write_error is not None or not self._try_to_write(self._cache, rows):
-            self._unsaved.update(rows)
+        waiting = {**self._unsaved, **rows} if self._unsaved else rows
+        later = self._write_error is not None and time.monotonic() < self._retry_at
+        self._unsaved = dict(waiting) if later or not self._try_to_write(waiting) else {}
 
-    def _try_to_write(self, cache: TextCache, rows: dict[str, str]) -> bool:
+    def _try_to_write(self, rows: Mapping[str, str]) -> bool:
         from ragjudge.cache.disk import WRITE_ERRORS
 
-        try:
-            cache.write(rows)
-        except WRITE_ERRORS as error:
-            self._note(error)
+        if not self._handle.writable:
             return False
-        return True
+        started = time.monotonic()
+        for last in (False, True):
+            repairs = len(self._handle.notices)
+            try:
+                self._handle.write(rows)
+                self._write_error = None
+                return True
+            except (*WRITE_ERRORS, CacheError) as error:
+                if last or len(self._handle.notices) == repairs:  # else it was mended meanwhile
+                    self._note(error, time.monotonic() - started)
+                    break
+        return False
 
-    def _note(self, error: Exception) -> None:
-        why = str(error) or f"another process kept it locked for over {BUSY_SECONDS:.0f} s"
+    def _note(self, error: Exception, seconds: float = 0.0) -> None:
+        why = str(error).rstrip(".") or f"another process kept it locked for over {BUSY_SECONDS:.0f} s"
+        self._retry_at = time.monotonic() + max(_RETRY_SECONDS, 10 * seconds)
         self._write_error = (
             f"the cache at {self.directory} cannot be written: {why}; "
             "new answers are kept in memory, and are lost unless it can be written at the end."
@@ -197,52 +211,59 @@ class Store(RowStore):
 
     def remember_judge(self, reference: str, identity: Mapping[str, JsonValue]) -> None:
         """Remember whom a reference meant; other processes may be adding to the same list."""
-        if self._cache is None or dict(identity) in self.identities(reference):
+        if self.read_only or dict(identity) in self.identities(reference):
             return
         from ragjudge.cache.disk import WRITE_ERRORS
 
-        if self._write_error is None:
+        if self._handle.writable and self._write_error is None:
             try:
-                with self._cache.transact():
-                    super().remember_judge(reference, identity)
-            except WRITE_ERRORS as error:
+                with self._handle.transact() as cache:
+                    cache.write(dict([judge_row(reference, [*self.identities(reference), identity])]))
+                return
+            except (*WRITE_ERRORS, CacheError) as error:
                 self._note(error)
-        super().remember_judge(reference, identity)  # in memory, if it did not get to the disk
+        super().remember_judge(reference, identity)
 
-    def _bytes(self) -> int:
-        total = 0
-        for suffix in ("", "-wal", "-shm"):
-            path = self.directory / f"{FILE_NAME}{suffix}"
-            total += path.stat().st_size if path.exists() else 0
-        return total
+    @contextmanager
+    def changing(self) -> Iterator[TextCache]:
+        """Hold the cache for a change of many rows, which happens whole or not at all.
+
+        Raises:
+            CacheError: It can not be written.
+        """
+        from ragjudge.cache.disk import WRITE_ERRORS
+
+        if self._handle.unwritable is not None:
+            raise CacheError((self._write_error or "").partition("; new answers")[0] + ".", hint=HINT)
+        try:
+            with self._handle.transact() as cache:
+                yield cache
+        except WRITE_ERRORS as error:
+            why = str(error) or "another process keeps it locked"
+            raise CacheError(
+                f"the cache at {self.directory} cannot be changed: {why}. It was left as it was.", hint=HINT
+            ) from error
+        self._saved_texts.clear()
+
+    def compact(self) -> None:
+        """Give the room of deleted rows back, when no other process is in the way."""
+        self._handle.compact()
+
+    # -- closing -----------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Write what could not be written before, and let go of the files."""
-        if self._cache is not None and self._unsaved:
-            self._cache.close()  # leaves a transaction behind that failed half-way
-            if self._try_to_write(self._cache, self._unsaved):
-                self._unsaved = {}
-                self._write_error = None
-        self._let_go()
+        if self._unsaved and not self._try_to_write(self._unsaved):
+            self._leave_bundle()
+        self._unsaved = {}
+        self._handle.close()
 
-    def _let_go(self) -> None:
-        self._drop_connection()
-        if self._cache is not None:
-            self._cache.close()
-            self._cache = None
+    def _leave_bundle(self) -> None:
+        from ragjudge.cache.bundle import leave_bundle
 
-    def _drop_connection(self) -> None:
-        with self._guard:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-
-def _make_private(directory: Path) -> None:
-    """Make a folder and its missing parents, each for this user alone."""
-    missing: list[Path] = []
-    while not directory.exists():
-        missing.append(directory)
-        directory = directory.parent
-    for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)
+        count = sum(name.startswith(CALL) for name in self._unsaved)
+        if count:
+            path = leave_bundle(self._unsaved)
+            where = "are lost" if path is None else f"are kept in {path}: `ragjudge cache import {path}`"
+            why = (self._write_error or "").partition("; new answers")[0]
+            self._write_error = f"{why}; {count} new answers {where}."

@@ -20,7 +20,7 @@ NO_SYSTEM = (
     "{{ bos_token }}{% for message in messages %}"
     "{% if message.role == 'system' %}{{ raise_exception('no system role here') }}{% endif %}"
     "<|im_start|>{{ message.role }}\n{{ message.content | trim }}<|im_end|>\n{% endfor %}"
-    "<|im_start|>assistant\n"
+    "{{ '<|im_start|>assistant\n' }}"
 )
 
 CONTEXT = 2048
@@ -28,24 +28,8 @@ BOS, EOS = 1, 2
 CONTROLS = ("<|im_start|>", "<|im_end|>")
 USER_DEFINED = "<|mark|>"
 
-_WORDS = (
-    "▁Y",
-    "▁N",
-    "Ye",
-    "Yes",
-    "▁Yes",
-    "No",
-    "▁No",
-    "YE",
-    "YES",
-    "ye",
-    "yes",
-    "no",
-    "NO",
-    "th",
-    "the",
-    "▁the",
-)
+# From the likeliest merge to the least likely one: every word here can be reached by merging pairs.
+_WORDS = ("Ye", "Yes", "▁Yes", "No", "▁No", "YE", "YES", "ye", "yes", "no", "NO", "th", "the", "▁the")
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
 
 
