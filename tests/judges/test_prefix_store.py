@@ -90,7 +90,7 @@ def test_what_recent_runs_did_not_use_goes_first(tmp_path: Path) -> None:
     for age, path in enumerate(files(first)):
         os.utime(path, (1000 + age, 1000 + age))
     second = run()
-    kept = [number for number in range(3) if os.stat(second._path((number, *TOKENS))).st_mtime >= 1001]
+    kept = [number for number in range(3) if second._path((number, *TOKENS)).stat().st_mtime >= 1001]
     second.save((9, *TOKENS), STATE)
     assert second.holds((9, *TOKENS))
     assert [number for number in range(3) if second.holds((number, *TOKENS))] == kept
@@ -102,6 +102,18 @@ def test_what_this_run_used_is_never_evicted_and_admission_stops(tmp_path: Path)
         store.save((number, *TOKENS), STATE)
     assert [store.holds((number, *TOKENS)) for number in range(4)] == [True, True, False, False]
     assert not store.wants((5, *TOKENS), 10.0)
+
+
+def test_what_a_killed_run_left_behind_is_removed(store: PrefixStore) -> None:
+    store.save(TOKENS, STATE)
+    torn = store.directory / ".state-torn"
+    torn.write_bytes(b"half")
+    os.utime(torn, (1000, 1000))
+    fresh = store.directory / ".state-fresh"
+    fresh.write_bytes(b"half")
+    store.save(TOKENS[:80], STATE)
+    assert not torn.exists()
+    assert fresh.exists()
 
 
 def test_a_bound_of_zero_keeps_nothing(tmp_path: Path) -> None:

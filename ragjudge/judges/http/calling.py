@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ragjudge.errors import JudgeUnavailableError
 from ragjudge.judges.http.client import AbortedError, Client, ExchangeError, Response
+from ragjudge.judges.http.failures import CallFailedError, words
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -27,22 +27,6 @@ PASSING = frozenset({408, 429, 500, 502, 503, 504, 529})
 
 NOT_LIKE_THIS = frozenset({400, 413, 415, 422, 501})
 """Statuses of a server that does not take this request: for its options, or for its prompt."""
-
-_MOST_WORDS = 300
-
-
-class CallFailedError(Exception):
-    """This request has no answer; another one may have.
-
-    Args:
-        reason: Why, as one sentence without its full stop.
-        raw: What came instead.
-    """
-
-    def __init__(self, reason: str, raw: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.raw = raw
 
 
 @dataclass(frozen=True)
@@ -140,18 +124,6 @@ def _read(client: Client, response: Response) -> str | Refusal:
             hint=hints[status],
         )
     raise CallFailedError(said, response.text)
-
-
-def words(text: str) -> str:
-    """Return what a server says in an error's body, in one line."""
-    try:
-        found: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        found = re.sub("<[^<>]*>", " ", text[:20_000])
-    while isinstance(found, dict):
-        found = next((found[key] for key in ("error", "message", "detail") if found.get(key)), "")
-    line = " ".join((found if isinstance(found, str) else json.dumps(found)).split()).rstrip(".")
-    return (line if len(line) <= _MOST_WORDS else f"{line[:_MOST_WORDS]}…") or "(nothing)"
 
 
 def _place(location: str | None) -> str:

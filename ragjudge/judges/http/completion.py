@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from ragjudge.judges.http.calling import CallFailedError, words
+from ragjudge.judges.http.failures import CallFailedError, words
 
 LEAST_WINDOW = 256
 """Tokens below which a count cannot be that of a prompt cut to a window: no server has one this small.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
-from ragjudge.judges.http.calling import CallFailedError
+from ragjudge.judges.http.failures import CallFailedError
 
 MOST_CHARACTERS = 200_000
 """Longest text that is searched; each brace in it may cost a look at all that follows."""
@@ -29,8 +30,22 @@ _CLOSE = (
 _TAG = re.compile(f"(?P<open>{_OPEN})|{_CLOSE}", re.IGNORECASE)
 
 _PREFIX = r"(?:(?:the\s+|my\s+)?(?:final\s+)?(?:answer|verdict)(?:\s+is)?\s*:?\s*)?"
-_EDGE = r"[\s*_`\"'“”‘’(\[{>#-]*"
+_EDGE = r"[\s*_`\"'“”‘’(\[{>#-]{0,20}"
 _FULL = re.IGNORECASE | re.DOTALL
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
 
 
 def without_reasoning(text: str) -> str:
@@ -60,10 +75,17 @@ def without_reasoning(text: str) -> str:
 def find_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON object in a text that fits a schema, be it in prose or in a code fence.
 
+    What a model thought before it answered does not count.
+
     Raises:
         CallFailedError: There is none, or there are several that say different things.
     """
-    fitting = [found for found in _objects(text) if fits(found, schema)]
+    with suppress(ValueError, RecursionError):
+        # Nothing but the object: a tag in one of its texts is a text.
+        whole = _DECODER.decode(text)
+        if fits(whole, schema):
+            return whole  # type: ignore[no-any-return]
+    fitting = [found for found in _objects(without_reasoning(text)) if fits(found, schema)]
     if not fitting:
         raise CallFailedError("the reply holds no JSON object that fits the schema", text)
     if any(found != fitting[0] for found in fitting[1:]):
@@ -121,7 +143,6 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a text in order; one inside another is yielded too."""
-    decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
     text = text[:MOST_CHARACTERS]
     position = -1
     for _ in range(MOST_BRACES):
@@ -129,21 +150,10 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         if position < 0:
             return
         try:
-            found, _ = decoder.raw_decode(text, position)
+            found, _ = _DECODER.raw_decode(text, position)
         except (ValueError, RecursionError):
             continue
         yield found
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
-    return found
 
 
 def _labels_in_objects(text: str, labels: Sequence[str]) -> Iterator[str]:
@@ -159,7 +169,7 @@ def _labels_in_words(text: str, labels: Sequence[str]) -> Iterator[str]:
     # The longest first, so that a label is not taken for another one that it begins with.
     one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     begins = re.match(
-        rf"{_EDGE}{_PREFIX}{_EDGE}({one})(?!\w)(?:\s*(?:/|\||,|\bor\b|\band\b)\s*({one})(?!\w))?", text, _FULL
+        rf"{_EDGE}{_PREFIX}{_EDGE}({one})(?!\w)(?:\s*(?:/|\||\bor\b|\band\b)\s*({one})(?!\w))?", text, _FULL
     )
     if begins is not None:
         yield from (known[group.casefold()] for group in begins.groups() if group is not None)
