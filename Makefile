@@ -133,7 +133,7 @@ $(DEVELOPING): pyproject.toml
 demo: $(INSTALLED) ## grade the example suite with the default model; on a fresh machine installs and gets everything first
 	@echo 'Looking for the default model (1.1 GB, downloaded once) ...'
 	@$(RAGJUDGE) models pull
-	@test -f demo/suite.yaml || $(RAGJUDGE) init demo
+	@test -f demo/suite.yaml || { echo 'Writing the example suite into demo/ ...'; $(RAGJUDGE) init demo >/dev/null; }
 	@code=0; $(RAGJUDGE) run demo/suite.yaml || code=$$?; test $$code -le 1 || exit $$code
 
 test-models: $(INSTALLED)

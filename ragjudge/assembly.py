@@ -12,7 +12,7 @@ from ragjudge.providers.base import RECORDED, Provider, ProviderFailure, with_ou
 from ragjudge.providers.registry import open_provider
 from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
-from ragjudge.suites.spec import AssertionSpec, JudgeSpec, Suite
+from ragjudge.suites.spec import SERVER_SETTINGS, AssertionSpec, JudgeSpec, Suite
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ def _judge_key(spec: JudgeSpec | None, judges: dict[str, Judge], override: Judge
 def _open(spec: JudgeSpec | None) -> Judge:
     if spec is None:
         return open_judge()
+    server = {name: getattr(spec, name) for name in SERVER_SETTINGS if getattr(spec, name) is not None}
     return open_judge(
         spec.id,
         path=spec.path,
@@ -107,4 +108,5 @@ def _open(spec: JudgeSpec | None) -> Judge:
         threads=spec.threads,
         gpu_layers=spec.gpu_layers,
         batch=spec.batch,
+        **server,
     )

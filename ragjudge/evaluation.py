@@ -68,6 +68,7 @@ def evaluate(
     llm: str | os.PathLike[str] | Judge | None = None,
     cache: CachePlace = None,
     replay: bool = False,
+    bundle: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Evaluation:
     """Grade a system under test.
@@ -82,6 +83,7 @@ def evaluate(
         llm: The judge of scorers that name none.
         cache: A cache folder for all judge calls; None = the default one; False = none.
         replay: Answer from the cache alone.
+        bundle: A bundle to replay in the place of a cache.
         progress: Show a progress bar on standard error, when that is a terminal.
 
     Returns:
@@ -96,8 +98,9 @@ def evaluate(
     from ragjudge.datasets.load import load_samples, samples_from_rows
     from ragjudge.providers.python_callable import from_callable
     from ragjudge.runner import Runner
-    from ragjudge.sessions import shared_caching_judge
+    from ragjudge.sessions import cache_place, shared_caching_judge
 
+    place = cache_place(cache, bundle)
     if not scorers:
         raise UsageError("evaluate needs scorers, e.g. scorers=['faithfulness'].")
     if isinstance(dataset, (str, os.PathLike)):
@@ -112,7 +115,7 @@ def evaluate(
     common = as_chunks(context, contexts)
     provider = None if agent_fn is None else from_callable(agent_fn)
     cells = [_cell(sample, provider, common, made, judge_of) for sample in samples]
-    judges = {key: shared_caching_judge(given, cache, replay=replay) for key, given in keys.items()}
+    judges = {key: shared_caching_judge(given, place, replay=replay) for key, given in keys.items()}
     if not progress:
         return Evaluation(Runner(judges).run(cells))
     from ragjudge.reports.page import open_console

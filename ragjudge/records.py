@@ -116,6 +116,8 @@ class Prompt(Record):
         own: The part that is this prompt's alone.
         grammar: The grammar of the answer, in GBNF.
         max_tokens: Most tokens the answer may have.
+        reply_schema: The same as JSON Schema, as JSON text, for judges that know no GBNF; empty = the answer
+            is no JSON. Not part of the cache key.
     """
 
     kind: Literal["prompt"] = "prompt"
@@ -126,9 +128,22 @@ class Prompt(Record):
     own: str
     grammar: str
     max_tokens: int = Field(gt=0)
+    reply_schema: str = ""
 
 
 Call = Check | Prompt
+
+
+class WindowVerdict(Record):
+    """What the judge said of one window of contexts that are longer than its window.
+
+    Attributes:
+        spans: What the window showed, of the chunks that were asked about.
+        log_probabilities: As in `Verdict`.
+    """
+
+    spans: tuple[ChunkSpan, ...]
+    log_probabilities: dict[str, float]
 
 
 class Verdict(Record):
@@ -137,11 +152,32 @@ class Verdict(Record):
     Attributes:
         log_probabilities: For each label the natural logarithm of its probability over the whole
             vocabulary (at most 0), rounded to 6 decimals. Everything else derives from it: see
-            `prompts.answers`.
+            `prompts.answers`. Of a check that was asked window by window: those of the window in which
+            the positive label is likeliest, since what one window supports is supported.
+        windows: What was said of each window; None when one prompt held everything.
+        served: The model that answered, by the account of the server that was asked; None when no server
+            was, or it does not say.
     """
 
     kind: Literal["verdict"] = "verdict"
     log_probabilities: dict[str, float]
+    windows: tuple[WindowVerdict, ...] | None = None
+    served: str | None = None
+
+
+class Oversize(Record):
+    """The judge's answer to a `Prompt` that is longer than its window: it was not asked, and nothing was cut.
+
+    Attributes:
+        tokens: Length of the prompt, the room for its answer included.
+        window: The judge's window in tokens.
+        served: As in `Verdict`.
+    """
+
+    kind: Literal["oversize"] = "oversize"
+    tokens: int
+    window: int
+    served: str | None = None
 
 
 class Reply(Record):
@@ -150,11 +186,13 @@ class Reply(Record):
     Attributes:
         text: The generated text, complete.
         tokens: Its length in the judge's tokens.
+        served: As in `Verdict`.
     """
 
     kind: Literal["reply"] = "reply"
     text: str
     tokens: int = 0
+    served: str | None = None
 
 
 class CallFailure(Record):
@@ -170,8 +208,8 @@ class CallFailure(Record):
     raw: str | None = None
 
 
-Answer = Verdict | Reply
-Outcome = Verdict | Reply | CallFailure
+Answer = Verdict | Reply | Oversize
+Outcome = Verdict | Reply | Oversize | CallFailure
 
 
 class Item(Record):
@@ -188,6 +226,8 @@ class Item(Record):
             did not want to answer in these words.
         chunk: Index of the chunk it belongs to or is best covered by.
         chunk_by: How `chunk` was found: by word overlap, or asked of the judge.
+        windows: In how many windows the contexts were shown; None when one prompt held them all.
+        window: Which of them decided, from 0.
         marginal: True when the probability is so close to the decision threshold that rounding on
             another machine could turn the verdict.
         error: Why the call failed.
@@ -201,6 +241,8 @@ class Item(Record):
     label_mass: float | None
     chunk: int | None = None
     chunk_by: Literal["lexical", "judge"] | None = None
+    windows: int | None = None
+    window: int | None = None
     marginal: bool = False
     error: str | None = None
 
@@ -326,12 +368,18 @@ class Row(Record):
 
 
 class Report(Record):
-    """Everything of a run; every output format is written from it."""
+    """Everything of a run; every output format is written from it.
+
+    Attributes:
+        partial: Whether the run was interrupted: `rows` are then those that were complete, and `passed`
+            is False.
+    """
 
     schema_version: int = SCHEMA_VERSION
     ragjudge_version: str
     judges: tuple[JudgeInfo, ...] = ()
     usage: Usage = Usage()
+    partial: bool = False
     summary: dict[str, MetricSummary]
     passed: bool
     rows: tuple[Row, ...]

@@ -9,7 +9,7 @@ window's edge rarely parts them; where it does, their shared prefix is decoded o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -91,6 +91,13 @@ class Observer(Protocol):
         """Count a row whose scores are complete."""
 
 
+class RowSink(Protocol):
+    """Takes rows while the run goes on, e.g. a file."""
+
+    def add(self, row: Row) -> None:
+        """Take the next row; they come in input order, each when its scores are complete."""
+
+
 @dataclass
 class _Pending:
     """A planned task that waits for its answers."""
@@ -112,11 +119,24 @@ class Runner:
         judges: The judges by the key that tasks name. They are asked one after another, each for all its
             tasks, so that one model is open at a time.
         observer: Told how the run proceeds.
+        sinks: Given the rows while the run goes on.
+        stop: Asked between answers whether to stop there. When it is given, Ctrl-C stops as well, and the
+            report is a partial one instead of an exception.
     """
 
-    def __init__(self, judges: Mapping[str, CachingJudge], *, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        judges: Mapping[str, CachingJudge],
+        *,
+        observer: Observer | None = None,
+        sinks: Sequence[RowSink] = (),
+        stop: Callable[[], bool] | None = None,
+    ) -> None:
         self._judges = judges
         self._observer = observer
+        self._sinks = sinks
+        self._stop = stop
+        self._rows_given = 0
         self._cells: Sequence[Cell] = ()
         self._scores: list[dict[str, Score]] = []
         self._tasks_planned = 0
@@ -127,6 +147,9 @@ class Runner:
 
         Args:
             cells: The cells, in the order of the report.
+
+        Returns:
+            The report; a partial one when the run was stopped.
 
         Raises:
             DataError: A row lacks what a metric needs, or a prompt does not fit the judge's window.
@@ -140,16 +163,20 @@ class Runner:
                     require_fields(task)
         self._cells = cells
         self._scores = [{} for _ in cells]
-        self._tasks_planned = self._calls_planned = 0
+        self._tasks_planned = self._calls_planned = self._rows_given = 0
         for number, cell in enumerate(cells):
             if cell.error is not None:
                 for task in cell.tasks:
                     self._keep(number, task, _skipped(task, cell.error))
-        for key, judge in self._judges.items():
-            self._run_judge(key, judge)
-            if len(self._judges) > 1:
-                judge.close()
-        rows = tuple(_row(cell, self._scores[number]) for number, cell in enumerate(cells))
+        try:
+            self._run_judges()
+        except KeyboardInterrupt:
+            if self._stop is None:
+                raise
+        self._give_rows()
+        done = [number for number in range(len(cells)) if self._is_complete(number)]
+        rows = tuple(_row(cells[number], self._scores[number]) for number in done)
+        partial = len(rows) < len(cells)
         return Report(
             ragjudge_version=__version__,
             judges=tuple(
@@ -157,14 +184,28 @@ class Runner:
                 for judge in self._judges.values()
             ),
             usage=self._usage(time.perf_counter() - started),
+            partial=partial,
             summary=summarise(rows),
-            passed=all(row.passed is not False for row in rows),
+            passed=not partial and all(row.passed is not False for row in rows),
             rows=rows,
         )
+
+    def _run_judges(self) -> None:
+        for key, judge in self._judges.items():
+            if self._stopping():
+                return
+            self._run_judge(key, judge)
+            if len(self._judges) > 1:
+                judge.close()
+
+    def _stopping(self) -> bool:
+        return self._stop is not None and self._stop()
 
     def _run_judge(self, key: str, judge: CachingJudge) -> None:
         missing: list[str] = []
         for window in plan_windows(_tasks_of(key, self._cells)):
+            if self._stopping():
+                return
             calls = [call for pending in window for call in pending.plan.calls]
             owners = [(pending, slot) for pending in window for slot in range(len(pending.plan.calls))]
             self._expect(window, calls)
@@ -200,6 +241,8 @@ class Runner:
                 pending.left -= 1
                 if not pending.left:
                     self._finish(pending)
+            if self._stopping():
+                return
 
     def _expect(self, window: Sequence[_Pending], calls: Sequence[Call]) -> None:
         """Tell the observer how many calls the run will have, if what is left is like what was planned."""
@@ -231,8 +274,21 @@ class Runner:
 
     def _keep(self, number: int, task: Task, score: Score) -> None:
         self._scores[number][task.label] = score
-        if self._observer is not None and len(self._scores[number]) == len(self._cells[number].tasks):
-            self._observer.row_done()
+        if self._is_complete(number):
+            if self._observer is not None:
+                self._observer.row_done()
+            self._give_rows()
+
+    def _is_complete(self, number: int) -> bool:
+        return len(self._scores[number]) == len(self._cells[number].tasks)
+
+    def _give_rows(self) -> None:
+        """Give away the rows that are complete and whose turn it is."""
+        while self._sinks and self._rows_given < len(self._cells) and self._is_complete(self._rows_given):
+            row = _row(self._cells[self._rows_given], self._scores[self._rows_given])
+            self._rows_given += 1
+            for sink in self._sinks:
+                sink.add(row)
 
     def _usage(self, seconds: float) -> Usage:
         judges = list(self._judges.values())

@@ -11,6 +11,7 @@ from ragjudge.judges.base import Judge
 from ragjudge.metrics.base import Metric
 from ragjudge.metrics.registry import make_metric
 from ragjudge.records import Mode, OnEmpty, Sample, Score
+from ragjudge.sessions import cache_place
 
 if TYPE_CHECKING:
     from ragjudge.sessions import CachePlace
@@ -28,6 +29,7 @@ class Scorer:
         on_empty: ``skip`` or ``fail`` when there is nothing to judge; None = what the metric says.
         cache: A cache folder; None = the default one; False = none.
         replay: Answer from the cache alone; a call that is not there is a `ReplayMissError`.
+        bundle: A bundle to replay in the place of a cache.
         metric: A metric of your own; for `Scorer` itself only.
 
     Raises:
@@ -47,6 +49,7 @@ class Scorer:
         on_empty: OnEmpty | None = None,
         cache: CachePlace = None,
         replay: bool = False,
+        bundle: str | os.PathLike[str] | None = None,
         metric: Metric | None = None,
     ) -> None:
         if metric is None:
@@ -57,8 +60,8 @@ class Scorer:
         self.llm = llm
         self.threshold = check_threshold(metric.default_threshold if threshold is None else threshold)
         self.on_empty = on_empty
-        self.cache = cache
-        self.replay = replay
+        self.cache = cache_place(cache, bundle)
+        self.replay = replay or bundle is not None
 
     @property
     def name(self) -> str:

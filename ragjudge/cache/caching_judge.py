@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from ragjudge.cache.entries import are_possible
 from ragjudge.cache.keys import key_of, request_of
 from ragjudge.cache.nearest import explain
 from ragjudge.cache.protocol import CallStore
@@ -118,6 +118,10 @@ class CachingJudge(Judge):
     def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
         """Answer calls: the stored ones first, then the rest as they are judged.
 
+        Where stored answers name the model that a server said to be, those that are missing come first: the
+        judge then knows which model that is now, and an answer of another one is missing too. When nothing
+        is missing, nobody is asked and all stored answers hold.
+
         Args:
             calls: The calls; equal ones are asked once and answered at each of their indices.
 
@@ -134,9 +138,18 @@ class CachingJudge(Judge):
         missing = [question for question in questions if question.key not in stored]
         if missing and self._judge is None:
             raise CallsMissingError(self._explained(missing), self._store.location)
+        if (
+            missing
+            and self._judge is not None
+            and any(answer.served is not None for answer in stored.values())
+        ):
+            yield from self._ask_judge(self._judge, missing)
+            missing = []
         for question in questions:
             answer = stored.pop(question.key, None)
-            if answer is not None:
+            if answer is not None and self._judge is not None and not self._judge.confirms(answer):
+                missing.append(question)
+            elif answer is not None:
                 number = _number(question.key)
                 if number not in self._judged:
                     self._replayed.add(number)
@@ -208,9 +221,10 @@ class CachingJudge(Judge):
 
 
 def _checked(outcome: Outcome) -> Outcome:
-    """Return the outcome, or a failure when it holds a number that no file could hold."""
-    if isinstance(outcome, Verdict) and not all(map(math.isfinite, outcome.log_probabilities.values())):
-        return CallFailure(reason="the judge answered with a log-probability that is no finite number")
+    """Return the outcome, or a failure when it holds a number that cannot be meant."""
+    if isinstance(outcome, Verdict) and not are_possible(outcome.log_probabilities.values()):
+        reason = "the judge answered with a log-probability that is no finite number, or is above 0"
+        return CallFailure(reason=reason)
     return outcome
 
 

@@ -21,9 +21,7 @@ FILE_NAME = "cache.db"
 SIDE_FILES = (f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
 BUSY_SECONDS = 60.0
 HINT = "name another folder with --cache DIR, or go on without one: --no-cache"
-REFUSED_HINT = (
-    f"{HINT}; `ragjudge cache merge DIR --cache NEW` takes over from it whatever can be verified"
-)
+REFUSED_HINT = f"{HINT}; `ragjudge cache merge DIR --cache NEW` takes over from it whatever can be verified"
 
 SETTINGS: dict[str, int | str] = {
     "statistics": 0,
@@ -41,6 +39,11 @@ SETTINGS: dict[str, int | str] = {
     "disk_pickle_protocol": 0,
 }
 """Every setting that stands in the database: nothing is evicted, nothing is kept outside the file."""
+
+
+class RefusedError(CacheError):
+    """A cache that holds what ragjudge does not write."""
+
 
 _COUNTERS = ("count", "size", "hits", "misses")
 _TEXT_MODE = 1  # diskcache's number for a value that stands in the row as it is
@@ -214,7 +217,7 @@ def checked_text(name: str, mode: object, filename: object, value: object) -> st
         value: The value.
 
     Raises:
-        CacheError: The row holds a pickle, bytes or a number, or names a file. It was not followed.
+        RefusedError: The row holds a pickle, bytes or a number, or names a file. It was not followed.
     """
     if mode == _TEXT_MODE and filename is None and type(value) is str:
         return value
@@ -224,7 +227,7 @@ def checked_text(name: str, mode: object, filename: object, value: object) -> st
         what = f"holds no plain text (mode {_shown(mode)}; a pickle has mode 4)"
     else:
         what = f"holds a value of type {type(value).__name__}"
-    raise CacheError(
+    raise RefusedError(
         f"the row {name!r} of the cache {what}; ragjudge writes no such row and did not use it.", hint=HINT
     )
 
@@ -233,8 +236,9 @@ def refuse(directory: Path, what: str) -> NoReturn:
     """Refuse a cache that holds what ragjudge does not write.
 
     Raises:
-        CacheError: Always.
+        RefusedError: Always.
     """
-    raise CacheError(
-        f"the cache at {directory} is refused: {what}, and ragjudge writes nothing of the kind.", hint=REFUSED_HINT
+    raise RefusedError(
+        f"the cache at {directory} is refused: {what}, and ragjudge writes nothing of the kind.",
+        hint=REFUSED_HINT,
     )

@@ -83,7 +83,9 @@ class TextCache(diskcache.Cache):  # type: ignore[misc]
 
     def names(self) -> list[str]:
         """Return the names of all rows, sorted; inside `transact` those of the transaction."""
-        rows = self._sql("SELECT key FROM Cache WHERE raw = 1 AND typeof(key) = 'text' ORDER BY key").fetchall()
+        rows = self._sql(
+            "SELECT key FROM Cache WHERE raw = 1 AND typeof(key) = 'text' ORDER BY key"
+        ).fetchall()
         return [name for (name,) in rows]
 
     def read(self, name: str) -> str | None:
@@ -123,6 +125,7 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
     rest = iter(names)
     while batch := list(islice(rest, size)):
         yield batch
+
 
 def _refuse(what: str) -> NoReturn:
     raise CacheError(f"the cache stores text under text keys and nothing else; refused: {what}.")

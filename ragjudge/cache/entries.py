@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -86,14 +86,14 @@ def read_call(name: str, text: str) -> CallEntry | None:
 def fits(request: Mapping[str, Any], answer: Answer) -> bool:
     """Say whether an answer is one to a request: of its kind, for its labels, with possible numbers."""
     if not isinstance(answer, Verdict):
-        return request["kind"] == "prompt"
+        return bool(request["kind"] == "prompt")
     values = answer.log_probabilities
     return (
         request["kind"] == "check" and set(values) == set(request["labels"]) and are_possible(values.values())
     )
 
 
-def are_possible(log_probabilities: Sequence[float] | Any) -> bool:
+def are_possible(log_probabilities: Iterable[float]) -> bool:
     """Say whether numbers can be log-probabilities: finite, and not above 0."""
     return all(math.isfinite(value) and value <= MOST_LOG_PROBABILITY for value in log_probabilities)
 

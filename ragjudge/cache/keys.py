@@ -106,7 +106,10 @@ def is_request(document: object) -> bool:
         return common and isinstance(labels, list) and all(isinstance(label, str) for label in labels)
     most = document.get("max_tokens")
     return (
-        common and document.get("kind") == "prompt" and _is_part(document.get("grammar")) and type(most) is int
+        common
+        and document.get("kind") == "prompt"
+        and _is_part(document.get("grammar"))
+        and type(most) is int
     )
 
 

@@ -193,9 +193,20 @@ class RowStore(ABC):
         else:
             stored = sorted(self._read(list(names)).items())
         for name, text in stored:
-            reader: Any = {CALL: self._call, JUDGE: self._judge, TEXT: self._text}.get(name[: name.find("/") + 1])
+            reader: Any = {CALL: self._call, JUDGE: self._judge, TEXT: self._text}.get(
+                name[: name.find("/") + 1]
+            )
             if reader is not None and reader(name, text) is not None:
                 yield name, text
+
+    def names(self, prefix: str) -> Iterator[str]:
+        """Yield the names of all rows that begin so, whole or damaged, in their order."""
+        for row in self._scan(prefix):
+            yield row.name
+
+    def times(self, keys: Sequence[str]) -> dict[str, float]:
+        """Return when calls were stored here, in seconds since 1970, where that is kept."""
+        return {}
 
     def write_rows(self, rows: Mapping[str, str]) -> None:
         """Write rows that `rows` has verified, all or none; see `write_error`."""

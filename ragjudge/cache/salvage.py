@@ -24,7 +24,9 @@ _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _DEFAULT_PAGE = 4096
 _LEAF = 13  # the type of a page that holds rows of a table
-_COLUMNS = 12  # of diskcache's table: rowid, key, raw, four times and counts, tag, size, mode, filename, value
+_COLUMNS = (
+    12  # of diskcache's table: rowid, key, raw, four times and counts, tag, size, mode, filename, value
+)
 _KEY, _RAW, _MODE, _FILE, _VALUE = 1, 2, 9, 10, 11
 _TEXT_MODE = 1
 

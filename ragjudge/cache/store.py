@@ -138,7 +138,9 @@ class Store(RowStore):
 
     def _query(self, sql: str, values: Sequence[str]) -> list[StoredRow]:
         return [
-            StoredRow(name, checked_text(name, mode, filename, value), stored if type(stored) is float else None)
+            StoredRow(
+                name, checked_text(name, mode, filename, value), stored if type(stored) is float else None
+            )
             for name, mode, filename, value, stored in self._handle.fetch(sql, values)
         ]
 
@@ -157,36 +159,40 @@ class Store(RowStore):
             rows.update((name, memory[name]) for name in names if name in memory)
         return rows
 
+    def times(self, keys: Sequence[str]) -> dict[str, float]:
+        """Return when calls were stored here, in seconds since 1970."""
+        found = [self._query(f"{_COLUMNS} key IN (?)", [f"{CALL}{key}"]) for key in keys]
+        return {row.name[len(CALL) :]: row.stored for (row,) in filter(None, found) if row.stored is not None}
+
     def _scan(self, prefix: str) -> Iterator[StoredRow]:
         last, end = prefix, f"{prefix[:-1]}0"  # "0" is the character after "/"
-        page = self._query(_PAGE, (last, end))
-        memory = {name: text for name, text in self._only_in_memory().items() if name.startswith(prefix)}
-        waiting = sorted(memory, reverse=True)
-        while page:
-            for row in page:
-                while waiting and waiting[-1] < row.name:
-                    name = waiting.pop()
-                    yield StoredRow(name, memory[name], None)
-                if row.name not in memory:
-                    yield row
-            last = page[-1].name
+        while last < end:
             page = self._query(_PAGE, (last, end))
-        for name in reversed(waiting):
-            yield StoredRow(name, memory[name], None)
+            until = page[-1].name if page else end
+            memory = self._only_in_memory()
+            extra = [StoredRow(name, memory[name], None) for name in memory if last < name <= until]
+            if extra:
+                page = sorted([*(row for row in page if row.name not in memory), *extra])
+            yield from page
+            last = until
 
     # -- writing -----------------------------------------------------------------------------------
 
     def _write(self, rows: Mapping[str, str]) -> None:
         if self.read_only:
             return
-        waiting = {**self._unsaved, **rows} if self._unsaved else rows
-        later = self._write_error is not None and time.monotonic() < self._retry_at
-        self._unsaved = dict(waiting) if later or not self._try_to_write(waiting) else {}
+        if self._write_error is None and self._try_to_write(rows):
+            return
+        self._unsaved.update(rows)
+        if time.monotonic() >= self._retry_at and self._try_to_write(self._unsaved):
+            self._unsaved = {}
 
     def _try_to_write(self, rows: Mapping[str, str]) -> bool:
         from ragjudge.cache.disk import WRITE_ERRORS
 
         if not self._handle.writable:
+            if self._write_error is None:
+                self._note(CacheError("its database was lost"))
             return False
         started = time.monotonic()
         for last in (False, True):

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from ragjudge.records import Report
+from ragjudge.reports.printable import printable
 
 if TYPE_CHECKING:
+    from ragjudge.cache.protocol import CallStore
     from ragjudge.judges.base import Judge
+    from ragjudge.reports.journal import Journal
     from ragjudge.runner import Cell
     from ragjudge.sessions import CachePlace
 
 FAILED = 1
 NOT_GRADED = 3
+INTERRUPTED = 130
 LEAST_COVERAGE = 0.9
 """Smallest share of scores that must be graded for a run to mean anything."""
 
@@ -44,30 +48,72 @@ def grade_cells(
         verbose: Print every failed claim.
     """
     from ragjudge.cache.opening import open_caching_judge
+    from ragjudge.cli.interrupt import stop_on_interrupt
+    from ragjudge.reports.journal import Journal
     from ragjudge.reports.page import open_console
     from ragjudge.reports.progress import Progress
-    from ragjudge.reports.registry import write_report
     from ragjudge.reports.terminal import print_report
     from ragjudge.runner import Runner
     from ragjudge.sessions import open_store
 
     store = open_store(place, read_only=replay)
+    say_notices(store)
+    journals = [Journal(path) for path in outputs if path.suffix.lower() == ".jsonl"]
     asked = {}
     try:
         asked = {key: open_caching_judge(judge, store, replay=replay) for key, judge in judges.items()}
-        with Progress(len(cells), open_console(stderr=True), quiet=quiet) as bar:
-            report = Runner(asked, observer=bar).run(cells)
+        with (
+            Progress(len(cells), open_console(stderr=True), quiet=quiet) as bar,
+            stop_on_interrupt() as stop,
+        ):
+            report = Runner(asked, observer=bar, sinks=journals, stop=stop).run(cells)
+    except BaseException:
+        for journal in journals:
+            journal.close()
+        raise
     finally:
         for judge in asked.values():
             judge.close()
         store.close()
-    for path in outputs:
-        write_report(report, path)
+        if store.write_error is not None:
+            click.echo(f"Warning: {printable(store.write_error)}", err=True)
+    _write_outputs(report, outputs, journals)
     print_report(report, open_console(), quiet=quiet, verbose=verbose)
-    if store.write_error is not None:
-        click.echo(f"Warning: {store.write_error}", err=True)
     sys.stdout.flush()
+    if report.partial:
+        _say_how_to_go_on(report, len(cells), journals, kept=place is not False)
+        return INTERRUPTED
     return exit_code(report)
+
+
+def say_notices(store: CallStore) -> None:
+    """Say on standard error what had to be done to a store."""
+    for notice in store.notices:
+        click.echo(f"Warning: {printable(notice)}", err=True)
+
+
+def _write_outputs(report: Report, outputs: Sequence[Path], journals: Sequence[Journal]) -> None:
+    from ragjudge.reports.registry import write_report
+
+    by_path = {journal.path: journal for journal in journals}
+    for path in outputs:
+        if path not in by_path:
+            write_report(report, path)
+        elif report.partial:
+            by_path[path].close()
+        else:
+            by_path[path].finish(report)
+
+
+def _say_how_to_go_on(report: Report, total: int, journals: Sequence[Journal], *, kept: bool) -> None:
+    lines = [f"Interrupted: {len(report.rows)} of {total} rows are graded, and the report is a partial one."]
+    lines += [f"The rows so far are in {journal.part}." for journal in journals if journal.part.exists()]
+    if kept:
+        lines.append("Everything that was judged is in the cache; run the same command again to go on.")
+    else:
+        lines.append("Without a cache nothing was kept; the same command begins anew.")
+    for line in lines:
+        click.echo(printable(line), err=True)
 
 
 def exit_code(report: Report) -> int:

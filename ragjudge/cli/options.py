@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +29,8 @@ class JudgeOptions:
         gpu_layers: Layers to offload, -1 = all.
         cache: The cache folder; None = the default one.
         no_cache: Keep answers in memory only.
-        replay: Ask no judge.
+        replay: Ask no judge; always so with a bundle.
+        bundle: The bundle to answer from, in the place of a cache.
     """
 
     judge: str | None
@@ -39,10 +40,15 @@ class JudgeOptions:
     cache: Path | None
     no_cache: bool
     replay: bool
+    bundle: Path | None
 
     @property
     def place(self) -> CachePlace:
         """The cache to open."""
+        from ragjudge.sessions import Bundle
+
+        if self.bundle is not None:
+            return Bundle(self.bundle)
         return False if self.no_cache else self.cache
 
     @property
@@ -67,6 +73,12 @@ def judge_options(command: F) -> F:
 
     def collected(**values: Any) -> Any:
         options = JudgeOptions(**{name: values.pop(name) for name in JudgeOptions.__dataclass_fields__})
+        if options.bundle is not None:
+            if options.no_cache or options.cache is not None:
+                raise UsageError(
+                    "--bundle answers from a file, without any cache; leave --cache and --no-cache out."
+                )
+            options = replace(options, replay=True)
         if options.no_cache and options.replay:
             raise UsageError("--replay answers from the cache, and --no-cache has none; give one of them.")
         if options.no_cache and options.cache is not None:
@@ -94,6 +106,12 @@ def judge_options(command: F) -> F:
             ),
             click.option("--no-cache", is_flag=True, help="Neither read nor write a cache."),
             click.option("--replay", is_flag=True, help="Ask no judge: answer from the cache alone."),
+            click.option(
+                "--bundle",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Ask no judge: answer from a bundle alone (see `cache export`).",
+            ),
         )
     ):
         collected = option(collected)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, final
 
-from ragjudge.records import Call, Outcome
+from ragjudge.records import Answer, Call, Outcome
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -101,6 +101,14 @@ class Judge(ABC):
 
         Asked when `identity` cannot be told, so that a replay needs no model file. A judge with settings
         in its identity answers False when the document has other settings.
+        """
+        return True
+
+    def confirms(self, answer: Answer) -> bool:
+        """Say whether an answer that was stored under this judge's identity is one that it could give now.
+
+        A judge whose identity says everything about it answers True. One that learns more while it is asked
+        (`Verdict.served`) answers by what it knows; it asks nobody for it.
         """
         return True
 

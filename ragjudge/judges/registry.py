@@ -17,6 +17,7 @@ ENVIRONMENT_VARIABLE = "RAGJUDGE_JUDGE"
 """Names the judge of calls that name none."""
 
 FAKE = "fake"
+HTTP = "http"
 
 
 def default_reference() -> str:
@@ -35,18 +36,20 @@ def open_judge(
     threads: int | None = None,
     gpu_layers: int | None = None,
     batch: int | None = None,
+    **server: Any,
 ) -> Judge:
     """Make a judge. A model is loaded when the judge is first asked, not here.
 
     Args:
         reference: A name of the models manifest, the name of an added model, the path of a ``.gguf``
-            file, or ``fake``. None = `default_reference`.
+            file, ``fake``, or ``http`` for a server. None = `default_reference`.
         path: Where the file of `reference` lies, when that is known already.
         chat: See `LlamaJudge`.
         window: Longest prompt in tokens, at least 64; see `LlamaJudge`.
         threads: Worker threads, at least 1; None = one per physical core.
         gpu_layers: Layers to offload, -1 = all; None = all when llama.cpp was built for a GPU.
         batch: Most tokens per batch, at least 32; None = 512.
+        server: Settings of ``http``: ``base_url``, ``model`` and whatever else `HttpJudge` takes.
 
     Raises:
         UnknownNameError: There is no such judge.
@@ -62,15 +65,39 @@ def open_judge(
     for setting, (value, least) in settings.items():
         if value is not None and value < least:
             raise ConfigError(f"judge {name!r}: {setting} is {value}; accepted: {least} or more.")
+    given = [setting for setting, (value, _) in settings.items() if value is not None]
+    if name in (FAKE, HTTP) and (given or chat is not None):
+        raise ConfigError(f"judge {name!r} has no setting {(given or ['chat'])[0]!r}.")
+    if name == HTTP:
+        return _open_http(server)
+    if server:
+        raise ConfigError(
+            f"judge {name!r} has no setting {min(server)!r}.", hint="a server's judge has the id `http`"
+        )
     if name == FAKE:
-        given = [setting for setting, (value, _) in settings.items() if value is not None]
-        if given or chat is not None:
-            raise ConfigError(f"judge 'fake' has no setting {(given or ['chat'])[0]!r}.")
         from ragjudge.judges.fake import FakeJudge
 
         return FakeJudge()
     engine = EngineSettings(threads=threads, gpu_layers=gpu_layers, batch=batch or EngineSettings.batch)
     return _open_llama(name, path, chat, window, engine)
+
+
+def _open_http(settings: dict[str, Any]) -> Judge:
+    from inspect import signature
+
+    from ragjudge.judges.http import HttpJudge
+
+    accepted = list(signature(HttpJudge).parameters)
+    for setting in settings:
+        if setting not in accepted:
+            raise ConfigError(f"judge 'http' has no setting {setting!r}; accepted: {', '.join(accepted)}.")
+    for setting in ("base_url", "model"):
+        if settings.get(setting) is None:
+            raise ConfigError(
+                f"judge 'http': the setting {setting!r} is missing.",
+                hint="e.g. `{id: http, base_url: http://localhost:8080/v1, model: qwen2.5-7b-instruct}`",
+            )
+    return HttpJudge(**settings)
 
 
 def _open_llama(
@@ -84,7 +111,7 @@ def _open_llama(
     except UnknownNameError as error:
         from ragjudge.gguf.manifest import load_manifest
 
-        known = [FAKE, *load_manifest().names, *(file.stem for file in added_files())]
+        known = [FAKE, HTTP, *load_manifest().names, *(file.stem for file in added_files())]
         raise UnknownNameError("judge", name, known) from error
     file = located.path
     if file is None:

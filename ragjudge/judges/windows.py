@@ -21,6 +21,7 @@ def split_into_windows(
     budget: int,
     count: Callable[[str], int],
     sentences: Callable[[str], Sequence[tuple[int, int]]],
+    lines: Sequence[int] | None = None,
 ) -> list[tuple[ChunkSpan, ...]]:
     """Pack chunks into windows.
 
@@ -29,6 +30,7 @@ def split_into_windows(
         budget: Most tokens of chunk text in one window, at least 1.
         count: Says how many tokens a text has; never less for a longer text.
         sentences: Finds the sentences of a text as ``(start, end)``, in order.
+        lines: For each chunk the tokens that showing any part of it takes besides its text; None = none.
 
     Returns:
         The windows, each with the spans of the chunks it holds. Every character of every chunk that is
@@ -38,8 +40,9 @@ def split_into_windows(
     window: list[ChunkSpan] = []
     used = 0
     for number, chunk in enumerate(chunks):
-        for start, end in _parts(chunk, budget, count, sentences):
-            tokens = count(chunk[start:end])
+        line = lines[number] if lines is not None else 0
+        for start, end in _parts(chunk, max(1, budget - line), count, sentences):
+            tokens = count(chunk[start:end]) + line
             if window and used + tokens > budget:
                 windows.append(tuple(window))
                 window, used = [], 0

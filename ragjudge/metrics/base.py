@@ -46,6 +46,7 @@ from ragjudge.records import (
     Mode,
     OnEmpty,
     Outcome,
+    Oversize,
     Reply,
     Sample,
     Score,
@@ -201,7 +202,7 @@ class TwoModeMetric(ABC):
             value=value,
             status="scored",
             mode=self.mode,
-            reason=self.reason(items) + (f" {errors} of them could not be judged." if errors else ""),
+            reason=self.reason(items) + _remarks(items, errors),
             errors=errors,
             items=items,
         )
@@ -215,6 +216,16 @@ class TwoModeMetric(ABC):
                     metric=self.name, by=self.by, value=value, status="scored", mode=self.mode, reason=reason
                 )
             return self._unscored(f"the judge's reply does not fit the schema: {outcome.text!r}", 1)
+        if isinstance(outcome, Oversize):
+            return Score(
+                metric=self.name,
+                by=self.by,
+                value=None,
+                status="not_applicable",
+                mode=self.mode,
+                reason=f"the prompt has {outcome.tokens} tokens and the judge's window holds "
+                f"{outcome.window}; decomposed mode asks window by window.",
+            )
         return self._unscored(outcome.reason if isinstance(outcome, CallFailure) else "no reply", 1)
 
     def _unscored(self, reason: str, errors: int, items: tuple[Item, ...] = ()) -> Score:
@@ -262,12 +273,15 @@ def make_items(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> tuple[It
 
 def make_item(draft: Draft, outcome: Outcome | None) -> Item:
     """Make one judged piece. A failed call leaves verdict and probability None."""
-    chance = mass = error = None
+    chance = mass = error = windows = window = None
     verdict: bool | None = draft.decided
     if isinstance(outcome, Verdict) and draft.check is not None:
         chance = round(probability(outcome, draft.check.positive), DECIMALS)
         mass = round(label_mass(outcome), DECIMALS)
         verdict = chance >= DECISION_THRESHOLD
+        if outcome.windows is not None:
+            windows = len(outcome.windows)
+            window = [each.log_probabilities for each in outcome.windows].index(outcome.log_probabilities)
     elif outcome is not None:
         verdict = None
         error = outcome.reason if isinstance(outcome, CallFailure) else "the judge gave no verdict"
@@ -280,6 +294,8 @@ def make_item(draft: Draft, outcome: Outcome | None) -> Item:
         label_mass=mass,
         chunk=draft.chunk,
         chunk_by=draft.chunk_by,
+        windows=windows,
+        window=window,
         marginal=chance is not None and abs(chance - DECISION_THRESHOLD) < TOLERANCE,
         error=error,
     )
@@ -297,6 +313,13 @@ def parse_holistic(text: str) -> tuple[float, str] | None:
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not isinstance(reason, str):
         return None
     return (round(float(score), DECIMALS), reason) if 0 <= score <= 1 else None
+
+
+def _remarks(items: Sequence[Item], errors: int) -> str:
+    """Say what was out of the ordinary in how the pieces were judged."""
+    remarks = f" {errors} of them could not be judged." if errors else ""
+    windows = max((item.windows or 1 for item in items), default=1)
+    return remarks + (f" The contexts were shown in {windows} windows." if windows > 1 else "")
 
 
 def count_reason(items: Sequence[Item], noun: str, holds: str) -> str:

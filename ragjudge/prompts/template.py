@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from ragjudge.errors import UnknownNameError
 from ragjudge.records import Check, Prompt, Record, Segment
@@ -49,6 +50,7 @@ class Template(Record):
         own: What is one call's alone.
         labels: Answers and what they mean: 1 = it holds, 0 = it does not. None for an open prompt.
         grammar: GBNF of an open prompt's answer. None for a check.
+        reply_schema: The same as JSON Schema. None when the answer is no JSON.
         max_tokens: Most tokens of an open prompt's answer.
     """
 
@@ -61,6 +63,7 @@ class Template(Record):
     own: str
     labels: dict[str, int] | None = None
     grammar: str | None = None
+    reply_schema: dict[str, JsonValue] | None = None
     max_tokens: int = Field(default=256, gt=0)
 
     @model_validator(mode="after")
@@ -109,6 +112,7 @@ class Template(Record):
             own=_compiled(self.own).render(slots, definition=self._definition()),
             grammar=self.grammar or "",
             max_tokens=self.max_tokens,
+            reply_schema="" if self.reply_schema is None else json.dumps(self.reply_schema),
         )
 
     def _definition(self) -> str:

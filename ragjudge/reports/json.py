@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ragjudge.errors import DataError
-from ragjudge.records import SCHEMA_VERSION, Report
+from ragjudge.records import SCHEMA_VERSION, Report, Row
 
 # JSON allows these raw inside strings, but many readers of lines take them for the end of one.
 _LINE_BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -22,7 +22,12 @@ def render(report: Report) -> str:
 
 def render_rows(report: Report) -> str:
     """Return the rows of the report, one JSON document a line, in input order."""
-    return "".join(_document(row.model_dump(mode="json"), indent=None) for row in report.rows)
+    return "".join(map(render_row, report.rows))
+
+
+def render_row(row: Row) -> str:
+    """Return one row as one JSON document with its line end."""
+    return _document(row.model_dump(mode="json"), indent=None)
 
 
 def read_report(path: Path) -> Report:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ragjudge.datasets.columns import read_contexts
@@ -23,6 +31,8 @@ _ACCEPTED = "accepted"
 _WANTED = {
     "string_type": "text",
     "int_type": "a whole number",
+    "float_type": "a number",
+    "invalid-json-value": "texts, numbers, lists, mappings",
     "int_from_float": "a whole number",
     "list_type": "a list",
     "dict_type": "a mapping",
@@ -94,6 +104,17 @@ class JudgeConfig(Closed):
     threads: int | None = Field(default=None, ge=1)
     gpu_layers: int | None = Field(default=None, ge=-1)
     batch: int | None = Field(default=None, ge=1)
+    base_url: Name | None = None
+    model: Name | None = None
+    identity: Name | None = None
+    strategy: Literal["auto", "logprobs", "constrained", "text"] | None = None
+    extra: dict[str, JsonValue] | None = None
+    api_key_env: Name | None = None
+    accept_models: list[Name] | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    concurrency: int | None = Field(default=None, ge=1)
+    timeout: float | None = None
+    retries: int | None = Field(default=None, ge=0)
 
 
 Judge = Annotated[JudgeConfig, BeforeValidator(_mapping_with_id)]

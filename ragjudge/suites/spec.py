@@ -5,16 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from ragjudge.providers.base import ProviderSpec
 from ragjudge.records import Mode, OnEmpty, Record, Sample
 
 Chat = Literal["auto", "plain"]
+Strategy = Literal["auto", "logprobs", "constrained", "text"]
+
+SERVER_SETTINGS = (
+    "base_url", "model", "identity", "strategy", "extra", "api_key_env", "accept_models", "max_tokens",
+    "concurrency", "timeout", "retries",
+)  # fmt: skip
+"""Settings of a judge behind a server."""
 
 
 class JudgeSpec(Record):
     """A judge as a suite names it.
+
+    What is None is left to the judge. The settings from `base_url` on are those of ``http``, see
+    `judges.http.settings`; it alone has them, and it has no others.
 
     Attributes:
         id: The reference as written (after `judges:` has replaced it): a model's name, a path, ``fake``.
@@ -34,6 +44,17 @@ class JudgeSpec(Record):
     threads: int | None = Field(default=None, ge=1)
     gpu_layers: int | None = Field(default=None, ge=-1)
     batch: int | None = Field(default=None, ge=1)
+    base_url: str | None = None
+    model: str | None = None
+    identity: str | None = None
+    strategy: Strategy | None = None
+    extra: dict[str, JsonValue] | None = None
+    api_key_env: str | None = None
+    accept_models: tuple[str, ...] | None = None
+    max_tokens: int | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
 
 
 class AssertionSpec(Record):

@@ -29,7 +29,10 @@ IN: dict[type, dict[str, Any]] = {
         "max_tokens": 65,
     },
 }
-OUT: dict[type, dict[str, Any]] = {Check: {"positive": "no", "claim": "other"}, Prompt: {}}
+OUT: dict[type, dict[str, Any]] = {
+    Check: {"positive": "no", "claim": "other"},
+    Prompt: {"reply_schema": "{}"},
+}
 
 
 def test_the_key_of_a_check_is_the_one_of_the_first_release() -> None:

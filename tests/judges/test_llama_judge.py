@@ -14,9 +14,10 @@ from ragjudge.errors import ModelFileError, ModelMissingError, PromptTooLongErro
 from ragjudge.judges.llama.judge import LlamaJudge
 from ragjudge.judges.llama.labels import probe_label, probe_labels
 from ragjudge.judges.llama.native import Engine, NativeError
+from ragjudge.judges.llama.questions import TooLong
 from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.prompts.answers import label_mass, probability
-from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
+from ragjudge.records import Call, CallFailure, Check, Outcome, Oversize, Prompt, Reply, Verdict
 from tests.native import tiny
 from tests.native.support import TOLERANCE, count_decodes
 
@@ -68,8 +69,8 @@ def judge(model_path: Path) -> Iterator[LlamaJudge]:
 
 def engine_of(judge: LlamaJudge) -> Engine:
     """Return the engine of a judge that has been asked."""
-    assert judge._open is not None
-    return judge._open.engine
+    assert judge._model is not None
+    return judge._model.engine
 
 
 def answers(judge: LlamaJudge, calls: Sequence[Call]) -> list[Outcome]:
@@ -168,8 +169,10 @@ def test_labels_that_begin_alike_are_refused_before_anything_is_decoded(judge: L
 
 
 def tokens_of(judge: LlamaJudge, call: Call) -> tuple[int, ...]:
-    model = judge._open or judge._load()
-    return tuple(judge._all_tokens(model, [call])[0])
+    model = judge._model or judge._load()
+    (asked,) = model.questioner.questions([call])
+    assert not isinstance(asked, TooLong)
+    return asked[0].tokens
 
 
 @pytest.mark.parametrize("mark", [*tiny.CONTROLS, "</s>", "<s>", "<unk>"])
@@ -264,10 +267,22 @@ def test_a_window_holds_exactly_its_tokens_and_an_answer_s_room_counts(model_pat
         with LlamaJudge("tiny", model_path, window=window, settings=SETTINGS) as judge:
             assert isinstance(judge, LlamaJudge)
             assert not isinstance(answers(judge, [asked])[0], CallFailure)
-        with LlamaJudge("tiny", model_path, window=window - 1, settings=SETTINGS) as judge:
-            with pytest.raises(PromptTooLongError) as error:
-                list(judge.ask([asked]))
-            assert error.value.tokens == window
+    with LlamaJudge("tiny", model_path, window=fits - 1, settings=SETTINGS) as judge:
+        with pytest.raises(PromptTooLongError) as error:
+            list(judge.ask([call]))
+        assert error.value.tokens == fits
+
+
+def test_an_open_prompt_longer_than_the_window_is_answered_as_such_and_the_others_are(
+    model_path: Path,
+) -> None:
+    long = prompt("q" * 60, max_tokens=9)
+    with LlamaJudge("tiny", model_path, settings=SETTINGS) as probe:
+        needed = len(tokens_of(probe, long)) + 9  # type: ignore[arg-type]
+    with LlamaJudge("tiny", model_path, window=needed - 1, settings=SETTINGS) as judge:
+        short, refused = answers(judge, [prompt("q", max_tokens=9), long])  # type: ignore[arg-type]
+    assert isinstance(short, Reply)
+    assert refused == Oversize(tokens=needed, window=needed - 1)
 
 
 def test_the_window_is_the_training_context_when_that_is_smaller_and_none_is_given(judge: LlamaJudge) -> None:
@@ -384,7 +399,7 @@ def test_a_closed_judge_opens_again_when_asked(judge: LlamaJudge) -> None:
     expected = answers(judge, CHECKS)
     judge.close()
     judge.close()
-    assert judge._open is None
+    assert judge._model is None
     assert answers(judge, CHECKS) == expected
 
 
@@ -447,7 +462,7 @@ def test_a_refused_batch_is_counted_for_what_was_decoded(judge: LlamaJudge) -> N
 def test_no_calls_open_no_model(model_path: Path) -> None:
     judge = LlamaJudge("tiny", model_path, settings=SETTINGS)
     assert list(judge.ask([])) == []
-    assert judge._open is None
+    assert judge._model is None
 
 
 # -- identity ------------------------------------------------------------------------------------------
@@ -473,7 +488,7 @@ def test_what_can_change_an_answer_changes_the_identity(model_path: Path, change
 def test_the_identity_is_known_without_opening_the_model(model_path: Path) -> None:
     judge = LlamaJudge("a", model_path)
     judge.identity()
-    assert judge._open is None
+    assert judge._model is None
 
 
 def test_a_file_that_is_missing_or_no_gguf_is_a_clear_error(tmp_path: Path) -> None:

@@ -58,12 +58,9 @@ def budgets_of(call: Call, settings: HttpSettings) -> tuple[int, ...]:
     return tuple(sorted({min(first, settings.max_tokens), settings.max_tokens}))
 
 
-def messages_of(call: Call) -> list[JsonValue]:
-    """Return the messages of a call. Nothing in the data can act as a control string of a chat format."""
-    return [
-        {"role": "system", "content": call.system},
-        {"role": "user", "content": neutralise(call.shared + call.own)},
-    ]
+def messages_of(call: Call) -> tuple[tuple[str, str], ...]:
+    """Return role and text of a call's messages. Nothing in the data can end a turn of a chat format."""
+    return ("system", call.system), ("user", neutralise(call.shared + call.own))
 
 
 def neutralise(text: str) -> str:
@@ -86,7 +83,7 @@ def body_of(call: Call, form: Form, budget: int, settings: HttpSettings) -> Json
     body: dict[str, Any] = {
         **settings.extra,
         "model": settings.model,
-        "messages": messages_of(call),
+        "messages": [{"role": role, "content": text} for role, text in messages_of(call)],
         "temperature": 0,
         "max_tokens": 1 if form == "logprobs" else budget,
         "stream": False,

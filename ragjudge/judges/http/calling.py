@@ -31,13 +31,15 @@ NOT_LIKE_THIS = frozenset({400, 413, 415, 422, 501})
 
 @dataclass(frozen=True)
 class Refusal:
-    """The server does not take a request in this form.
+    """A request in this form leads to no answer.
 
     Attributes:
-        reason: What it says, as one sentence without its full stop.
+        reason: Why, as one sentence without its full stop.
+        lasting: Whether that may be a fact of the server, and not of this one request.
     """
 
     reason: str
+    lasting: bool = True
 
 
 def call(client: Client, body: JsonValue, retries: int) -> str | Refusal:

@@ -159,9 +159,7 @@ class Client:
             ) from error
         except OSError as error:
             self._raise_if_cut(exchange)
-            raise ExchangeError(
-                f"cannot be reached: {_told(error)}", again=True, reached=False
-            ) from error
+            raise ExchangeError(f"cannot be reached: {_told(error)}", again=True, reached=False) from error
         try:
             return self._answer(exchange.connection, body)
         except (http.client.HTTPException, OSError, ValueError) as error:
@@ -202,9 +200,7 @@ class Client:
         if exchange.cut_because == "aborted":
             raise AbortedError
         if exchange.cut_because == "late":
-            raise ExchangeError(
-                f"did not answer within {self._timeout:g} seconds", again=False, reached=True
-            )
+            raise ExchangeError(f"did not answer within {self._timeout:g} seconds", again=False, reached=True)
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -94,7 +95,7 @@ def read_completion(body: str) -> Completion:
 def least_tokens(text: str) -> int:
     """Return how many tokens a text has at the very least, whatever the tokenizer.
 
-    No tokenizer in use joins words across a blank, and each keeps the punctuation that closes a word apart
+    No common tokenizer joins words across a blank, and each keeps the punctuation that closes a word apart
     from it: one token for each word, one for a mark at its end. English text has about 1.2 times as many.
     Scripts without blanks count by four characters a token.
     """
@@ -102,7 +103,7 @@ def least_tokens(text: str) -> int:
     for match in _WORD.finditer(_UNSPACED.sub(" ", text)):
         word = match[0]
         if _LETTER.search(word):
-            count += 1 if _LETTER.match(word[-1]) else 2
+            count += 2 if unicodedata.category(word[-1]).startswith("P") else 1
     return count
 
 

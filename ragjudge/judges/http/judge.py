@@ -15,7 +15,7 @@ from ragjudge.judges.base import Identity, Judge
 from ragjudge.judges.http.asking import Form, body_of, budgets_of, forms_of, messages_of, read_text
 from ragjudge.judges.http.calling import Refusal, call
 from ragjudge.judges.http.client import Client
-from ragjudge.judges.http.completion import Completion, read_completion, was_cut
+from ragjudge.judges.http.completion import Completion, least_tokens, read_completion, was_cut
 from ragjudge.judges.http.failures import CallFailedError
 from ragjudge.judges.http.logprobs import read_first_token
 from ragjudge.judges.http.schedule import Schedule
@@ -35,7 +35,7 @@ class _Learnt:
 
     met: bool = False
     served: str | None = None
-    unable: dict[Form, str] = field(default_factory=dict)
+    unable: dict[Form, Refusal] = field(default_factory=dict)
     able: set[Form] = field(default_factory=set)
     failed_in_a_row: int = 0
 
@@ -128,7 +128,7 @@ class HttpJudge(Judge):
         def work(index: int) -> None:
             try:
                 outcomes.put((index, self._outcome(client, calls[index])))
-            except BaseException as error:  # noqa: BLE001 - the thread that reads the answers raises it
+            except BaseException as error:  # the thread that reads the answers raises it
                 outcomes.put((index, error))
 
         try:
@@ -166,24 +166,103 @@ class HttpJudge(Judge):
         """Ask in one form after another.
 
         Raises:
-            CallFailedError: No form led to an answer.
+            CallFailedError: There is no answer, or none in the forms that are left.
         """
-        forms = forms_of(question, self.settings.strategy)
-        refused: dict[Form, str] = {}
-        for form in forms:
+        refusals: dict[Form, Refusal] = {}
+        for form in forms_of(question, self.settings.strategy):
             with self._lock:
-                unable = self._learnt.unable.get(form)
-            found: Answer | Refusal | str = unable or (
-                self._from_first_token(client, question)
-                if form == "logprobs" and isinstance(question, Check)
-                else self._from_text(client, question, form)
-            )
-            if isinstance(found, str):  # no reason to think that another form is refused as well
-                refused.setdefault(form, found)
-            elif isinstance(found, Refusal):
-                refused[form] = found.reason
-                continue
-            else:
-                self._learn(form, {name: why for name, why in refused.items() if name != "logprobs"})
+                known = self._learnt.unable.get(form)
+            found = known or self._in_form(client, question, form)
+            if not isinstance(found, Refusal):
+                self._learn(form, refusals)
                 return found
-        raise CallFailedError(refused[forms[-1]])
+            refusals[form] = found
+        raise CallFailedError(list(refusals.values())[-1].reason)
+
+    def _in_form(self, client: Client, question: Call, form: Form) -> Answer | Refusal:
+        if form == "logprobs" and isinstance(question, Check):
+            return self._from_first_token(client, question)
+        return self._from_text(client, question, form)
+
+    def _from_first_token(self, client: Client, check: Check) -> Verdict | Refusal:
+        completion = self._complete(client, check, "logprobs", 1)
+        if isinstance(completion, Refusal):
+            return completion
+        found = read_first_token(completion, check.labels)
+        if isinstance(found, str):
+            return Refusal(f"no verdict can be read from the first token: {found}", completion.first is None)
+        return Verdict(log_probabilities=found, served=completion.served)
+
+    def _from_text(self, client: Client, question: Call, form: Form) -> Answer | Refusal:
+        cut: CallFailedError | None = None
+        for budget in budgets_of(question, self.settings):
+            completion = self._complete(client, question, form, budget)
+            if isinstance(completion, Refusal):
+                if cut is None:
+                    return completion
+                raise CallFailedError(f"{cut.reason}, and with more room {completion.reason}", cut.raw)
+            if not completion.cut:
+                return read_text(question, completion)
+            raw = completion.text or completion.reasoning
+            cut = CallFailedError(f"the reply was cut at {completion.tokens or budget} tokens", raw)
+        raise cut or AssertionError("a call has a budget")
+
+    def _complete(self, client: Client, question: Call, form: Form, budget: int) -> Completion | Refusal:
+        """Get a completion that is one: whole prompt, right model.
+
+        Raises:
+            CallFailedError: There is none.
+            JudgeUnavailableError: There is no server, or none that answers.
+        """
+        try:
+            answered = call(client, body_of(question, form, budget, self.settings), self.settings.retries)
+            self._learnt.met = True
+            if isinstance(answered, Refusal):
+                return answered
+            completion = read_completion(answered)
+            self._check_model(completion)
+        except CallFailedError as error:
+            self._count_failure(error)
+            raise
+        with self._lock:
+            self._learnt.failed_in_a_row = 0
+            self._learnt.served = completion.served or self._learnt.served
+            self.usage.tokens_decoded += max(0, (completion.prompt_tokens or 0) - completion.cached_tokens)
+            self.usage.tokens_restored += completion.cached_tokens
+            self.usage.tokens_generated += completion.tokens or 0
+        prompt = "\n".join(text for _, text in messages_of(question))
+        if was_cut(completion, prompt):
+            raise CallFailedError(
+                f"the server seems to have cut the prompt: it counts {completion.prompt_tokens} tokens, and "
+                f"the prompt has {least_tokens(prompt)} at least"
+            )
+        return completion
+
+    def _check_model(self, completion: Completion) -> None:
+        if not self.settings.accepts(completion.served):
+            raise CallFailedError(
+                f"the server answered with the model {completion.served!r}, and {self.settings.model!r} was "
+                "asked for; list it under `accept_models` if that is meant",
+                completion.text,
+            )
+
+    # -- what the server has shown so far ----------------------------------------------------------
+
+    def _learn(self, form: Form, refusals: Mapping[Form, Refusal]) -> None:
+        """Remember what the server cannot do, once it has answered the same call in another form."""
+        with self._lock:
+            self._learnt.able.add(form)
+            for name, refusal in refusals.items():
+                if refusal.lasting and name not in self._learnt.able:
+                    self._learnt.unable[name] = refusal
+
+    def _count_failure(self, error: CallFailedError) -> None:
+        with self._lock:
+            self._learnt.met = True
+            self._learnt.failed_in_a_row += 1
+            many = self._learnt.failed_in_a_row
+        if many >= GIVE_UP_AFTER:
+            raise JudgeUnavailableError(
+                f"judge 'http': the server at {self.settings.address} left {many} requests in a row without "
+                f"an answer; the last: {error.reason}."
+            ) from error

@@ -44,7 +44,7 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> dict[str,
     if all(token.text != first.text for token in listed):
         listed.append(first)
     chances = [math.exp(token.logprob) for token in listed]
-    bound = min(min(chances), max(0.0, 1.0 - math.fsum(chances)))
+    bound = min(*chances, max(0.0, 1.0 - math.fsum(chances)))
     sums = {
         label: math.fsum(
             chance

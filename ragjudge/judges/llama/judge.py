@@ -1,4 +1,4 @@
-"""The in-process judge: renders calls for its model, plans their decoding, reads labels from logits."""
+"""The in-process judge: who it is, when its model is loaded, and whose turn it is."""
 
 from __future__ import annotations
 
@@ -11,42 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragjudge.errors import ConfigError, ModelFileError, ModelMissingError, PromptTooLongError
+from ragjudge.errors import ConfigError, ModelFileError, ModelMissingError
 from ragjudge.gguf.digest import sha256_of
 from ragjudge.gguf.locate import missing
 from ragjudge.gguf.manifest import load_manifest
 from ragjudge.judges.base import Identity, Judge
-from ragjudge.judges.llama.chat import PLAIN, ChatFormat, Neutraliser, from_template
-from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
+from ragjudge.judges.llama.labels import LabelsAlikeError
+from ragjudge.judges.llama.model import DEFAULT_WINDOW, Model
+from ragjudge.judges.llama.prefix_store import PrefixStore, default_bound
 from ragjudge.judges.llama.settings import EngineSettings
-from ragjudge.judges.trie import plan
-from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
+from ragjudge.records import Call, Outcome
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ragjudge.gguf.manifest import ModelEntry
-    from ragjudge.judges.llama.native import Engine, Logits
-
-DEFAULT_WINDOW = 8192
-"""Longest prompt in tokens, when neither the user nor a shorter training context says otherwise."""
-
-MEMORY_STEP = 1024
-"""The memory grows in steps of this many tokens, so that it is not opened anew for each longer prompt."""
+    from ragjudge.judges.llama.native import Engine
 
 Chat = Literal["auto", "plain"]
-
-
-@dataclass
-class _Open:
-    """A loaded model and what was learnt from it."""
-
-    engine: Engine
-    chat: ChatFormat
-    neutralise: Neutraliser
-    add_special: bool
-    window: int
-    label_tokens: dict[tuple[str, ...], LabelTokens]
 
 
 Answers = Generator[tuple[int, Outcome], None, None]
@@ -73,6 +55,8 @@ class LlamaJudge(Judge):
             what the manifest says of a file with this content, else ``auto``.
         window: Longest prompt in tokens; None = 8192, or the model's training context if smaller.
         settings: How to run the model; None = automatic.
+        prefix_bytes: Bound of the prefix store in bytes, 0 = none; None = ``$RAGJUDGE_PREFIX_STORE``, else
+            2 GiB.
     """
 
     def __init__(
@@ -84,6 +68,7 @@ class LlamaJudge(Judge):
         chat: Chat | None = None,
         window: int | None = None,
         settings: EngineSettings | None = None,
+        prefix_bytes: int | None = None,
     ) -> None:
         super().__init__(id)
         self.path = path
@@ -91,7 +76,8 @@ class LlamaJudge(Judge):
         self.chat = chat
         self.window = window
         self._settings = settings or EngineSettings()
-        self._open: _Open | None = None
+        self._prefix_bytes = prefix_bytes
+        self._model: Model | None = None
         self._lock = threading.Lock()
         self._turn: _Turn | None = None
 
@@ -150,15 +136,14 @@ class LlamaJudge(Judge):
         with self._taking_turns(this[0]):
             started = time.perf_counter()
             try:
-                model = self._open or self._load()
-                tokens = self._all_tokens(model, calls)
-                for labels in dict.fromkeys(call.labels for call in calls if isinstance(call, Check)):
-                    self._label_tokens(model, labels)
+                model = self._model or self._load()
                 # An answer goes out before the next batch, so the clock stops while the caller has it.
-                for outcome in self._answer(model, calls, tokens):
+                for outcome in model.answer(calls):
                     self.usage.judge_seconds += time.perf_counter() - started
                     yield outcome
                     started = time.perf_counter()
+            except LabelsAlikeError as error:
+                raise ModelFileError(f"{self.path}: {error}.") from error
             finally:
                 self.usage.judge_seconds += time.perf_counter() - started
 
@@ -182,13 +167,11 @@ class LlamaJudge(Judge):
             if answers is not None:
                 answers.close()
         with self._lock:
-            if self._open is not None:
-                self._open.engine.close()
-                self._open = None
+            if self._model is not None:
+                self._model.engine.close()
+                self._model = None
 
-    # -- opening -----------------------------------------------------------------------------------
-
-    def _load(self) -> _Open:
+    def _load(self) -> Model:
         from ragjudge.gguf.header import check_gguf
         from ragjudge.judges.llama.native import Engine
 
@@ -197,146 +180,24 @@ class LlamaJudge(Judge):
         check_gguf(self.path)
         engine = Engine(self.path, self._settings)
         try:
-            self._open = self._learn(engine)
+            self._model = Model(
+                engine,
+                plain=self._chat_of(sha256_of(self.path)) == "plain",
+                window=self.window,
+                states=self._states(engine),
+                usage=self.usage,
+            )
         except BaseException:
             engine.close()
             raise
-        return self._open
+        return self._model
 
-    def _learn(self, engine: Engine) -> _Open:
-        bos, eos = engine.bos(), engine.eos()
-        template = engine.chat_template() if self._chat_of(sha256_of(self.path)) == "auto" else None
-        chat = PLAIN
-        if template is not None:
-            chat = from_template(template, bos=bos.text if bos else "", eos=eos.text if eos else "")
-        prints_bos = bos is not None and bos.text != "" and chat.before.startswith(bos.text)
-        frame = chat.render("", "")
-        return _Open(
-            engine,
-            chat,
-            Neutraliser(token.text for token in engine.control_tokens(frame)),
-            add_special=engine.adds_bos() and not prints_bos,
-            window=self.window or min(DEFAULT_WINDOW, engine.training_context or DEFAULT_WINDOW),
-            label_tokens={},
-        )
-
-    # -- prompts -----------------------------------------------------------------------------------
-
-    def _all_tokens(self, model: _Open, calls: Sequence[Call]) -> list[tuple[int, ...]]:
-        """Render and tokenise; refuse what does not fit before anything is decoded."""
-        prompts = []
-        for index, call in enumerate(calls):
-            user = model.neutralise(call.shared + call.own)
-            text = model.chat.render(call.system, user)
-            answer = call.max_tokens if isinstance(call, Prompt) else 0
-            hopeless = len(text) > model.window and len(text) > model.window * model.engine.longest_piece
-            if hopeless:
-                raise PromptTooLongError(model.engine.count(text) + answer, model.window, index)
-            tokens = tuple(model.engine.tokenize(text, add_special=model.add_special))
-            if len(tokens) + answer > model.window:
-                raise PromptTooLongError(len(tokens) + answer, model.window, index)
-            prompts.append(tokens)
-        return prompts
-
-    # -- answers -----------------------------------------------------------------------------------
-
-    def _answer(
-        self, model: _Open, calls: Sequence[Call], tokens: Sequence[tuple[int, ...]]
-    ) -> Iterator[tuple[int, Outcome]]:
-        checks = [index for index, call in enumerate(calls) if isinstance(call, Check)]
-        if checks:
-            yield from self._answer_checks(model, calls, tokens, checks)
-        for index, call in enumerate(calls):
-            if isinstance(call, Prompt):
-                yield index, self._answer_prompt(model, call, tokens[index])
-
-    def _answer_checks(
-        self,
-        model: _Open,
-        calls: Sequence[Call],
-        tokens: Sequence[tuple[int, ...]],
-        checks: Sequence[int],
-    ) -> Iterator[tuple[int, Outcome]]:
-        """Decode the trie of the checks' prompts and read each leaf."""
-        from ragjudge.judges.llama.native import NativeError
-
-        # Different calls can render to the same tokens (a claim that differs in a control string only).
-        same: dict[tuple[int, ...], list[int]] = {}
-        for index in checks:
-            same.setdefault(tokens[index], []).append(index)
-        waiting = dict.fromkeys(same)
-        try:
-            for prompt, logits_of in self._run(model, list(same), count_minimum=True):
-                waiting.pop(prompt)
-                for index in same[prompt]:
-                    yield index, self._verdict(model, calls[index], logits_of)
-        except NativeError:
-            # One bad batch must not cost the others their answers: the rest is asked one by one.
-            for prompt in list(waiting):
-                for index in same[prompt]:
-                    yield index, self._single(model, calls[index], prompt)
-
-    def _single(self, model: _Open, call: Call, prompt: tuple[int, ...]) -> Outcome:
-        from ragjudge.judges.llama.native import NativeError
-
-        try:
-            ((_, logits),) = self._run(model, [prompt], count_minimum=False)
-        except NativeError as error:
-            return CallFailure(reason=f"llama.cpp could not decode the prompt: {error}")
-        return self._verdict(model, call, logits)
-
-    def _run(
-        self, model: _Open, prompts: Sequence[tuple[int, ...]], *, count_minimum: bool
-    ) -> Iterator[tuple[tuple[int, ...], Logits]]:
-        """Decode prompts along their trie; yield each with a copy of its logits."""
-        engine = model.engine
-        needed = max(map(len, prompts)) + engine.settings.batch
-        limits = engine.limits(-(-needed // MEMORY_STEP) * MEMORY_STEP)
-        steps = plan(prompts, limits)
-        if count_minimum:
-            self.usage.tokens_minimum += steps.nodes
-        before = engine.tokens_decoded
-        try:
-            for index, logits in engine.run(steps, lambda row: row.copy()):
-                self.usage.tokens_decoded += engine.tokens_decoded - before
-                before = engine.tokens_decoded
-                yield prompts[index], logits
-        finally:  # also what a refused batch was preceded by
-            self.usage.tokens_decoded += engine.tokens_decoded - before
-
-    def _verdict(self, model: _Open, call: Call, logits: Logits) -> Outcome:
-        labels = call.labels if isinstance(call, Check) else ()
-        values = read_labels(logits, self._label_tokens(model, labels))
-        if values is None:
-            return CallFailure(reason="the model computes no numbers: its file or its build is damaged")
-        return Verdict(log_probabilities=values)
-
-    def _answer_prompt(self, model: _Open, call: Prompt, tokens: tuple[int, ...]) -> Outcome:
-        from ragjudge.judges.llama.native import NativeError
-
-        engine = model.engine
-        engine.limits(-(-(len(tokens) + call.max_tokens) // MEMORY_STEP) * MEMORY_STEP)
-        decoded, generated = engine.tokens_decoded, engine.tokens_generated
-        try:
-            reply = engine.generate(tokens, call.grammar, call.max_tokens)
-        except NativeError as error:
-            return CallFailure(reason=f"llama.cpp could not answer the prompt: {error}")
-        finally:
-            self.usage.tokens_decoded += engine.tokens_decoded - decoded
-            self.usage.tokens_minimum += engine.tokens_decoded - decoded
-            self.usage.tokens_generated += engine.tokens_generated - generated
-        if not reply.complete:
-            return CallFailure(reason=f"the reply was cut at {reply.tokens} tokens", raw=reply.text)
-        return Reply(text=reply.text, tokens=reply.tokens)
-
-    def _label_tokens(self, model: _Open, labels: tuple[str, ...]) -> LabelTokens:
-        """Return the token ids with which an answer may begin that means a label; asked once per model."""
-        if labels not in model.label_tokens:
-            try:
-                model.label_tokens[labels] = probe_labels(model.engine, labels)
-            except ValueError as error:
-                raise ModelFileError(f"{self.path}: {error}.") from error
-        return model.label_tokens[labels]
+    def _states(self, engine: Engine) -> PrefixStore | None:
+        """Return where states of prefixes are kept, valid for this model, build and setting alone."""
+        bound = default_bound() if self._prefix_bytes is None else self._prefix_bytes
+        if bound <= 0:
+            return None
+        return PrefixStore({"judge": self.identity().fingerprint, **engine.state_scope()}, bound)
 
 
 def llama_identity(

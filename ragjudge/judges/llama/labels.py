@@ -7,23 +7,27 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragjudge.judges.llama.native import Logits
+    from ragjudge.judges.llama.grammar import Logits
     from ragjudge.judges.llama.vocabulary import Vocabulary
 
 LabelTokens = Mapping[str, list[int]]
 """For each label the ids of the tokens with which an answer may begin that means it."""
 
 
+class LabelsAlikeError(ValueError):
+    """Two labels begin with the same token, so that logits cannot tell them apart."""
+
+
 def probe_labels(vocabulary: Vocabulary, labels: Sequence[str]) -> LabelTokens:
     """Return the tokens of each label.
 
     Raises:
-        ValueError: A token would mean two labels.
+        LabelsAlikeError: A token would mean two labels.
     """
     found = {label: probe_label(vocabulary, label) for label in labels}
     tokens = [token for ids in found.values() for token in ids]
     if len(tokens) != len(set(tokens)):
-        raise ValueError(f"the answers {' / '.join(labels)} cannot be told apart by their first token")
+        raise LabelsAlikeError(f"the answers {' / '.join(labels)} cannot be told apart by their first token")
     return found
 
 

@@ -13,19 +13,20 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ragjudge.errors import JudgeUnavailableError, ModelFileError
+from ragjudge.judges.llama.grammar import GrammarChoice, Logits
 from ragjudge.judges.llama.settings import EngineSettings, physical_cores
 from ragjudge.judges.llama.vocabulary import Vocabulary
-from ragjudge.judges.trie import Copy, Decode, Drop, Limits, Piece, Plan
+from ragjudge.judges.trie import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, Tokens
 
 LLAMA_CPP_PYTHON = "0.3.36"
 """The release of llama-cpp-python whose struct layouts this module was written against."""
@@ -38,12 +39,27 @@ _last_errors: deque[str] = deque(maxlen=8)
 CELLS_PADDING = 256
 """llama.cpp rounds the number of cells up to a multiple of this."""
 
+_ALL_LAYERS = 10_000
+"""More layers than any model has."""
+
 T = TypeVar("T")
-Logits = npt.NDArray[np.float32]
 
 
 class NativeError(Exception):
     """llama.cpp refused a batch; what it held is lost."""
+
+
+class States(Protocol):
+    """Keeps states of prefixes beyond a run."""
+
+    def wants(self, tokens: Tokens, seconds: float) -> bool:
+        """Say whether a state is worth keeping, given what decoding it takes."""
+
+    def save(self, tokens: Tokens, state: bytes) -> None:
+        """Keep a state."""
+
+    def load(self, tokens: Tokens) -> bytes | None:
+        """Return a state that was kept."""
 
 
 class Generated(NamedTuple):
@@ -115,10 +131,14 @@ class Engine(Vocabulary):
         self.settings = settings
         self.tokens_decoded = 0
         self.tokens_generated = 0
+        self.tokens_not_restored = 0
+        self._seconds = 0.0
+        self._timed_tokens = 0
         parameters = self._c.llama_model_default_params()
         offload = bool(self._c.llama_supports_gpu_offload())
         layers = settings.gpu_layers if settings.gpu_layers is not None else (-1 if offload else 0)
-        parameters.n_gpu_layers = layers if layers >= 0 else 10_000
+        self.gpu_layers = layers if layers >= 0 else _ALL_LAYERS
+        parameters.n_gpu_layers = self.gpu_layers
         self._context: Any = None
         self._memory: Any = None
         self._batch: Any = None
@@ -142,6 +162,19 @@ class Engine(Vocabulary):
         """Return the chat template that the file carries, or None."""
         template = self._c.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
+
+    def state_scope(self) -> dict[str, Any]:
+        """Return what a kept state depends on besides the model: the build, the machine, the memory."""
+        parameters = self._c.llama_context_default_params()
+        return {
+            "llama_cpp_python": LLAMA_CPP_PYTHON,
+            "system": self._c.llama_print_system_info().decode("utf-8", "replace"),
+            "gpu_layers": self.gpu_layers,
+            "types": [int(parameters.type_k), int(parameters.type_v)],
+            "flash_attention": int(parameters.flash_attn_type),
+            "kv_unified": True,
+            "swa_full": bool(parameters.swa_full),
+        }
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -195,13 +228,17 @@ class Engine(Vocabulary):
 
     # -- decoding --------------------------------------------------------------------------------
 
-    def run(self, plan: Plan, read: Callable[[Logits], T]) -> Iterator[tuple[int, T]]:
+    def run(
+        self, plan: Plan, read: Callable[[Logits], T], states: States | None = None
+    ) -> Iterator[tuple[int, T]]:
         """Carry out a plan made under `limits`.
 
         Args:
             plan: The plan.
             read: Turns one row of logits (float32, one per vocabulary entry) into what is wanted. The
                 row is llama.cpp's own memory: valid during the call only.
+            states: Where the plan's marked states are kept and taken from. A state that is not there after
+                all, or that llama.cpp does not take, is decoded instead.
 
         Yields:
             ``(prompt index, read(logits))`` after the batch that holds the prompt's last token.
@@ -213,13 +250,51 @@ class Engine(Vocabulary):
         self._refuse_large_plan(plan)
         self._c.llama_memory_clear(self._memory, False)
         for step in plan.steps:
-            if isinstance(step, Copy):
+            if isinstance(step, Decode):
+                outputs = self._decode(step.pieces)
+                yield from [(prompt, read(self._logits(slot))) for prompt, slot in outputs]
+            elif isinstance(step, Copy):
                 self._c.llama_memory_seq_cp(self._memory, step.source, step.target, -1, -1)
             elif isinstance(step, Drop):
                 self._c.llama_memory_seq_rm(self._memory, step.sequence, -1, -1)
+            elif isinstance(step, Keep):
+                self._keep(step, states)
             else:
-                outputs = self._decode(step.pieces)
-                yield from [(prompt, read(self._logits(slot))) for prompt, slot in outputs]
+                self._restore(step, states)
+
+    def _keep(self, step: Keep, states: States | None) -> None:
+        """Hand a sequence's state over to be kept, if it is wanted."""
+        seconds = len(step.tokens) * self._seconds / max(1, self._timed_tokens)
+        if states is None or not states.wants(step.tokens, seconds):
+            return
+        size = int(self._c.llama_state_seq_get_size(self._context, step.sequence))
+        buffer = (ctypes.c_uint8 * size)()
+        written = int(self._c.llama_state_seq_get_data(self._context, buffer, size, step.sequence))
+        if written == size > 0:
+            states.save(step.tokens, bytes(buffer))
+
+    def _restore(self, step: Restore, states: States | None) -> None:
+        """Fill an empty sequence from a kept state, or decode it."""
+        state = states.load(step.tokens) if states is not None else None
+        if state is not None:
+            buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+            read = int(self._c.llama_state_seq_set_data(self._context, buffer, len(state), step.sequence))
+            last = int(self._c.llama_memory_seq_pos_max(self._memory, step.sequence))
+            if read == len(state) and last == len(step.tokens) - 1:
+                return
+            self._c.llama_memory_seq_rm(self._memory, step.sequence, -1, -1)
+        self.tokens_not_restored += len(step.tokens)
+        self._extend(step.sequence, step.tokens, None)
+
+    def _extend(self, sequence: int, tokens: Tokens, prompt: int | None) -> list[tuple[int, int]]:
+        """Decode tokens into an empty sequence, in as many batches as it takes."""
+        outputs: list[tuple[int, int]] = []
+        step = self.settings.batch
+        for offset in range(0, len(tokens), step):
+            last = offset + step >= len(tokens)
+            piece = Piece(sequence, offset, tokens[offset : offset + step], prompt if last else None)
+            outputs = self._decode((piece,))
+        return outputs
 
     def _refuse_large_plan(self, plan: Plan) -> None:
         """Hold a plan against the limits before llama.cpp can end the process over it."""
@@ -253,7 +328,10 @@ class Engine(Vocabulary):
                 batch.logits[slot - 1] = 1
                 outputs.append((piece.prompt, slot - 1))
         batch.n_tokens = slot
+        started = time.perf_counter()
         status = self._c.llama_decode(self._context, batch)
+        self._seconds += time.perf_counter() - started
+        self._timed_tokens += slot
         if status != 0:
             raise NativeError(f"llama_decode returned {status} for a batch of {slot} tokens")
         self.tokens_decoded += slot
@@ -281,61 +359,29 @@ class Engine(Vocabulary):
         """
         if not tokens or not self._context or len(tokens) + most > self._cells:
             raise ValueError(f"a prompt of {len(tokens)} tokens and {most} more, in {self._cells} cells")
-        if not grammar.strip() or "\0" in grammar:
-            # llama.cpp takes an empty grammar for none at all, and reads no further than a NUL.
-            raise NativeError("the grammar is empty or has a NUL character")
-        sampler = self._c.llama_sampler_init_grammar(self._vocabulary, grammar.encode("utf-8"), b"root")
-        if not sampler:
-            raise NativeError("llama.cpp does not accept the grammar")
         try:
-            return self._generate(tuple(tokens), sampler, most)
+            choice = GrammarChoice(self._c, self._vocabulary, grammar)
+        except ValueError as error:
+            raise NativeError(str(error)) from error
+        try:
+            return self._generate(tuple(tokens), choice, most)
         finally:
-            self._c.llama_sampler_free(sampler)
+            choice.close()
 
-    def _generate(self, tokens: tuple[int, ...], sampler: Any, most: int) -> Generated:
+    def _generate(self, tokens: Tokens, choice: GrammarChoice, most: int) -> Generated:
         self._c.llama_memory_clear(self._memory, False)
-        step = self.settings.batch
-        for offset in range(0, len(tokens), step):
-            last = offset + step >= len(tokens)
-            piece = Piece(0, offset, tokens[offset : offset + step], 0 if last else None)
-            outputs = self._decode((piece,))
+        outputs = self._extend(0, tokens, 0)
         written = bytearray()
         count = 0
         while True:
-            token = self._next_token(self._logits(outputs[0][1]), sampler)
+            token = choice.likeliest(self._logits(outputs[0][1]))
             complete = token is not None and self._c.llama_vocab_is_eog(self._vocabulary, token)
             if token is None or complete or count == most:
                 break
-            self._c.llama_sampler_accept(sampler, token)
+            choice.accept(token)
             written += self.piece(token)
             outputs = self._decode((Piece(0, len(tokens) + count, (token,), 0),))
             count += 1
             self.tokens_decoded -= 1  # a generated token is counted as such
             self.tokens_generated += 1
         return Generated(written.decode("utf-8", "replace"), count, bool(complete))
-
-    def _next_token(self, logits: Logits, sampler: Any) -> int | None:
-        """Return the likeliest token that the grammar accepts, or None when it accepts none.
-
-        The grammar is asked for the likeliest few first: walking the whole vocabulary through it costs
-        more than decoding a token.
-        """
-        few = min(64, len(logits))
-        likeliest = np.argpartition(logits, -few)[-few:]
-        for candidates in (likeliest, np.arange(len(logits))):
-            accepted = self._accepted(candidates.astype(np.int32), logits, sampler)
-            if accepted is not None:
-                return accepted
-        return None
-
-    def _accepted(self, tokens: npt.NDArray[np.int32], logits: Logits, sampler: Any) -> int | None:
-        order = tokens[np.lexsort((tokens, -logits[tokens]))]  # likeliest first, lower id first on ties
-        data = (self._c.llama_token_data * len(order))()
-        view = np.ctypeslib.as_array(data)
-        view["id"], view["logit"] = order, logits[order]
-        array = self._c.llama_token_data_array(data=data, size=len(order), selected=-1, sorted=False)
-        self._c.llama_sampler_apply(sampler, ctypes.byref(array))
-        for slot in range(int(array.size)):
-            if array.data[slot].logit != -np.inf:
-                return int(array.data[slot].id)
-        return None

@@ -1,0 +1,241 @@
+"""A loaded model that answers: calls to questions, questions along their trie, logits to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ragjudge.judges.llama.chat import PLAIN, Neutraliser, from_template
+from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
+from ragjudge.judges.llama.questions import Question, Questioner, TooLong
+from ragjudge.judges.trie import Tokens, plan
+from ragjudge.prompts.answers import probability
+from ragjudge.records import (
+    Call,
+    CallFailure,
+    Check,
+    Outcome,
+    Oversize,
+    Prompt,
+    Reply,
+    Verdict,
+    WindowVerdict,
+)
+
+if TYPE_CHECKING:
+    from ragjudge.judges.base import JudgeUsage
+    from ragjudge.judges.llama.grammar import Logits
+    from ragjudge.judges.llama.native import Engine
+    from ragjudge.judges.llama.prefix_store import PrefixStore
+
+DEFAULT_WINDOW = 8192
+"""Longest prompt in tokens, when neither the user nor a shorter training context says otherwise."""
+
+MEMORY_STEP = 1024
+"""The memory grows in steps of this many tokens, so that it is not opened anew for each longer prompt."""
+
+
+class Model:
+    """A loaded model and what was learnt from it.
+
+    Args:
+        engine: The model; owned from now on.
+        plain: Ask in plain text, whatever chat template the file carries.
+        window: Longest prompt in tokens; None = 8192, or the training context if that is smaller.
+        states: Where states of prefixes are kept beyond this process; None = nowhere.
+        usage: Counters to be kept.
+
+    Raises:
+        ModelFileError: The file's chat template cannot be used.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        plain: bool,
+        window: int | None,
+        states: PrefixStore | None,
+        usage: JudgeUsage,
+    ) -> None:
+        self.engine = engine
+        self.usage = usage
+        self._states = states
+        self._labels: dict[tuple[str, ...], LabelTokens] = {}
+        bos, eos = engine.bos(), engine.eos()
+        template = None if plain else engine.chat_template()
+        self.chat = PLAIN
+        if template is not None:
+            self.chat = from_template(template, bos=bos.text if bos else "", eos=eos.text if eos else "")
+        prints_bos = bos is not None and bos.text != "" and self.chat.before.startswith(bos.text)
+        self.questioner = Questioner(
+            engine,
+            self.chat,
+            Neutraliser(token.text for token in engine.control_tokens(self.chat.render("", ""))),
+            add_special=engine.adds_bos() and not prints_bos,
+            window=window or min(DEFAULT_WINDOW, engine.training_context or DEFAULT_WINDOW),
+        )
+
+    def answer(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+        """Answer checks from one token trie, then open prompts one by one. See `Judge.ask`.
+
+        Raises:
+            PromptTooLongError: A check does not fit and cannot be divided; nothing was decoded.
+            LabelsAlikeError: Labels cannot be told apart by their first token.
+        """
+        questions = self.questioner.questions(calls)
+        for labels in dict.fromkeys(call.labels for call in calls if isinstance(call, Check)):
+            self._label_tokens(labels)
+        checks = {
+            index: asked
+            for index, (call, asked) in enumerate(zip(calls, questions, strict=True))
+            if isinstance(call, Check) and not isinstance(asked, TooLong)
+        }
+        if checks:
+            yield from self._answer_checks(calls, checks)
+        for index, (call, asked) in enumerate(zip(calls, questions, strict=True)):
+            if isinstance(asked, TooLong):
+                yield index, Oversize(tokens=asked.tokens, window=self.questioner.window)
+            elif isinstance(call, Prompt):
+                yield index, self._answer_prompt(call, asked[0].tokens)
+
+    # -- checks ------------------------------------------------------------------------------------
+
+    def _answer_checks(
+        self, calls: Sequence[Call], checks: dict[int, list[Question]]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Decode the trie of all prompts; a check is answered when its last prompt is."""
+        # Different checks can render to the same tokens (a claim that differs in a control string only).
+        same: dict[Tokens, list[tuple[int, int]]] = {}
+        marks: dict[Tokens, int] = {}
+        for index, asked in checks.items():
+            for place, question in enumerate(asked):
+                same.setdefault(question.tokens, []).append((index, place))
+                marks[question.tokens] = question.mark
+        said: dict[int, dict[int, Outcome]] = {index: {} for index in checks}
+        for tokens, outcome_of in self._outcomes(marks):
+            for index, place in same[tokens]:
+                call = calls[index]
+                said[index][place] = outcome_of(call.labels if isinstance(call, Check) else ())
+                if len(said[index]) == len(checks[index]):
+                    yield index, combined(call, checks[index], said.pop(index))
+
+    def _outcomes(self, marks: dict[Tokens, int]) -> Iterator[tuple[Tokens, _Read]]:
+        from ragjudge.judges.llama.native import NativeError
+
+        waiting = dict(marks)
+        try:
+            for tokens, logits in self._run(waiting, count_minimum=True):
+                waiting.pop(tokens)
+                yield tokens, _Read(self, logits)
+        except NativeError:
+            # One bad batch must not cost the others their answers: the rest is asked one by one.
+            for tokens in list(waiting):
+                yield tokens, self._single(tokens)
+
+    def _single(self, tokens: Tokens) -> _Read:
+        from ragjudge.judges.llama.native import NativeError
+
+        try:
+            ((_, logits),) = self._run({tokens: 0}, count_minimum=False)
+        except NativeError as error:
+            return _Read(self, None, f"llama.cpp could not decode the prompt: {error}")
+        return _Read(self, logits)
+
+    def _run(self, marks: dict[Tokens, int], *, count_minimum: bool) -> Iterator[tuple[Tokens, Logits]]:
+        """Decode prompts along their trie; yield each with a copy of its logits."""
+        engine = self.engine
+        prompts = list(marks)
+        needed = max(map(len, prompts)) + engine.settings.batch
+        limits = engine.limits(-(-needed // MEMORY_STEP) * MEMORY_STEP)
+        lengths = [self._useful_mark(marks[prompt]) for prompt in prompts]
+        kept = {
+            prompt[:length]
+            for prompt, length in zip(prompts, lengths, strict=True)
+            if length and self._states is not None and self._states.holds(prompt[:length])
+        }
+        steps = plan(prompts, limits, marks=lengths, kept=kept)
+        if count_minimum:
+            self.usage.tokens_minimum += steps.nodes
+        decoded, lost = engine.tokens_decoded, engine.tokens_not_restored
+        restored = steps.restored
+        try:
+            for index, logits in engine.run(steps, lambda row: row.copy(), self._states):
+                self.usage.tokens_decoded += engine.tokens_decoded - decoded
+                decoded = engine.tokens_decoded
+                yield prompts[index], logits
+        finally:  # also what a refused batch was preceded by
+            self.usage.tokens_decoded += engine.tokens_decoded - decoded
+            self.usage.tokens_restored += max(0, restored - (engine.tokens_not_restored - lost))
+
+    def _useful_mark(self, mark: int) -> int:
+        from ragjudge.judges.llama.prefix_store import LEAST_TOKENS
+
+        return mark if self._states is not None and mark >= LEAST_TOKENS else 0
+
+    def read(self, logits: Logits | None, error: str, labels: tuple[str, ...]) -> Outcome:
+        """Turn one row of logits into a verdict."""
+        if logits is None:
+            return CallFailure(reason=error)
+        values = read_labels(logits, self._label_tokens(labels))
+        if values is None:
+            return CallFailure(reason="the model computes no numbers: its file or its build is damaged")
+        return Verdict(log_probabilities=values)
+
+    def _label_tokens(self, labels: tuple[str, ...]) -> LabelTokens:
+        """Return the token ids with which an answer may begin that means a label; asked once."""
+        if labels not in self._labels:
+            self._labels[labels] = probe_labels(self.engine, labels)
+        return self._labels[labels]
+
+    # -- open prompts ------------------------------------------------------------------------------
+
+    def _answer_prompt(self, call: Prompt, tokens: Tokens) -> Outcome:
+        from ragjudge.judges.llama.native import NativeError
+
+        engine = self.engine
+        engine.limits(-(-(len(tokens) + call.max_tokens) // MEMORY_STEP) * MEMORY_STEP)
+        decoded, generated = engine.tokens_decoded, engine.tokens_generated
+        try:
+            reply = engine.generate(tokens, call.grammar, call.max_tokens)
+        except NativeError as error:
+            return CallFailure(reason=f"llama.cpp could not answer the prompt: {error}")
+        finally:
+            self.usage.tokens_decoded += engine.tokens_decoded - decoded
+            self.usage.tokens_minimum += engine.tokens_decoded - decoded
+            self.usage.tokens_generated += engine.tokens_generated - generated
+        if not reply.complete:
+            return CallFailure(reason=f"the reply was cut at {reply.tokens} tokens", raw=reply.text)
+        return Reply(text=reply.text, tokens=reply.tokens)
+
+
+class _Read:
+    """The logits after one prompt, read once for each set of labels that asked it."""
+
+    def __init__(self, model: Model, logits: Logits | None, error: str = "") -> None:
+        self._model = model
+        self._logits = logits
+        self._error = error
+
+    def __call__(self, labels: tuple[str, ...]) -> Outcome:
+        return self._model.read(self._logits, self._error, labels)
+
+
+def combined(call: Call, asked: Sequence[Question], said: dict[int, Outcome]) -> Outcome:
+    """Combine what was said of each window: what one window supports is supported.
+
+    A window that could not be judged might have been the one, so its failure is the check's.
+    """
+    if len(asked) == 1 or not isinstance(call, Check):
+        return said[0]
+    windows = []
+    for place, question in enumerate(asked):
+        outcome = said[place]
+        if not isinstance(outcome, Verdict):
+            return outcome
+        windows.append(WindowVerdict(spans=question.window, log_probabilities=outcome.log_probabilities))
+    best = max(
+        windows,
+        key=lambda window: probability(Verdict(log_probabilities=window.log_probabilities), call.positive),
+    )
+    return Verdict(log_probabilities=best.log_probabilities, windows=tuple(windows))

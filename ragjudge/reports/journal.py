@@ -1,0 +1,115 @@
+"""Rows on disk while the run is still going: ``results.jsonl.part``, renamed when the last one is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+from ragjudge.records import Report, Row
+from ragjudge.reports.json import render_row
+from ragjudge.reports.registry import write_report
+
+_STEP = 1 << 20
+
+
+class Journal:
+    """Writes the rows of a run as they come, in input order.
+
+    What an earlier run has left behind is read, not thrown away: rows that come out the same are already
+    there, the first one that differs, and everything after it, is replaced, and so is a last line that a
+    killed process has torn. Rows that cannot be written cost nothing but the journal: the report is then
+    written as a whole at the end.
+
+    Args:
+        path: The file that the rows are for; they go to its name with ``.part`` at the end until then.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._target = path.resolve()
+        self.part = self._target.with_name(f"{self._target.name}.part")
+        self._file: BinaryIO | None = None
+        self._left = 0  # bytes of the earlier run that are still to be compared
+        self._failed = False
+
+    def add(self, row: Row) -> None:
+        """Write a row, so that it is there even when this process is killed right after."""
+        if self._failed:
+            return
+        try:
+            self._add(render_row(row).encode("utf-8"))
+        except OSError:
+            self._failed = True
+
+    def _add(self, line: bytes) -> None:
+        if self._file is None:
+            self._file = self._open()
+        if self._left >= len(line):
+            start = self._file.tell()
+            if self._file.read(len(line)) == line:
+                self._left -= len(line)
+                return
+            self._file.seek(start)
+        if self._left:
+            self._file.truncate()
+            self._left = 0
+        self._file.write(line)
+
+    def _open(self) -> BinaryIO:
+        # Without a buffer of Python's: what was written is with the system when `add` returns.
+        try:
+            file = self.part.open("r+b", buffering=0)
+        except FileNotFoundError:
+            return self.part.open("x+b", buffering=0)
+        try:
+            self._left = _whole_lines(file)
+            file.truncate(self._left)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def finish(self, report: Report) -> None:
+        """Put the rows in their place, all of them being there.
+
+        Raises:
+            UsageError: The file cannot be written.
+        """
+        try:
+            if self._failed or self._file is None:
+                raise OSError
+            self._file.truncate()  # an earlier run may have had more rows
+            os.fsync(self._file.fileno())
+            self._file.close()
+            if self._target.exists():
+                shutil.copymode(self._target, self.part)
+            self.part.replace(self._target)
+        except OSError:
+            write_report(report, self.path)
+            self.part.unlink(missing_ok=True)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave what there is under the name of the part; an empty one is removed."""
+        if self._file is not None and not self._file.closed:
+            empty = os.fstat(self._file.fileno()).st_size == 0
+            self._file.close()
+            if empty:
+                self.part.unlink(missing_ok=True)
+
+
+def _whole_lines(file: BinaryIO) -> int:
+    """Return how many bytes of a file end in whole lines."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - _STEP)
+        file.seek(start)
+        at = file.read(end - start).rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+        end = start
+    return 0
