@@ -8,7 +8,7 @@ SHELL := /bin/sh
 
 PYTHON ?= python3
 GPU ?=
-TEST_MODELS ?= qwen2.5-coder-0.5b
+TEST_MODELS ?= qwen2.5-coder-0.5b qwen2.5-coder-1.5b
 COVERAGE_FLOOR ?= 90
 
 VENV := .venv

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragjudge.errors import ConfigError
 from ragjudge.judges.base import Judge
+from ragjudge.judges.llama.prefix_store import parse_bound
 from ragjudge.judges.registry import open_judge
 from ragjudge.metrics.registry import make_metric
 from ragjudge.providers.base import RECORDED, Provider, ProviderFailure, with_output
@@ -42,14 +44,31 @@ def assemble(suite: Suite, *, override: Judge | None = None) -> Assembly:
     """
     base = suite.path.parent
     providers = [open_provider(spec, base) for spec in suite.providers]
+    prefix_bytes = prefix_bound(suite)
     judges: dict[str, Judge] = {}
     cells = []
     for case in suite.cases:
-        keys = [_judge_key(spec.judge or suite.judge, judges, override) for spec in case.assertions]
+        keys = [
+            _judge_key(spec.judge or suite.judge, judges, override, prefix_bytes) for spec in case.assertions
+        ]
         for sample, provider, error in _outputs(case.sample, providers):
             tasks = tuple(_task(sample, spec, key) for spec, key in zip(case.assertions, keys, strict=True))
             cells.append(Cell(sample, tasks, provider=provider, error=error))
     return Assembly(tuple(cells), judges)
+
+
+def prefix_bound(suite: Suite) -> int | None:
+    """Return how many bytes kept prefixes may take; None = the default.
+
+    Raises:
+        ConfigError: The suite gives no size.
+    """
+    if suite.prefix_store is None:
+        return None
+    try:
+        return parse_bound(suite.prefix_store)
+    except ConfigError as error:
+        raise ConfigError(f"{suite.path}: {error.message}") from error
 
 
 def _outputs(sample: Sample, providers: list[Provider]) -> Iterator[tuple[Sample, str | None, str | None]]:
@@ -85,20 +104,22 @@ def _task(sample: Sample, spec: AssertionSpec, judge: str) -> Task:
     )
 
 
-def _judge_key(spec: JudgeSpec | None, judges: dict[str, Judge], override: Judge | None) -> str:
+def _judge_key(
+    spec: JudgeSpec | None, judges: dict[str, Judge], override: Judge | None, prefix_bytes: int | None
+) -> str:
     """Return the key of the judge that a spec means; equal specs mean one judge."""
     if override is not None:
         judges.setdefault("", override)
         return ""
     key = "" if spec is None else spec.model_dump_json()
     if key not in judges:
-        judges[key] = _open(spec)
+        judges[key] = _open(spec, prefix_bytes)
     return key
 
 
-def _open(spec: JudgeSpec | None) -> Judge:
+def _open(spec: JudgeSpec | None, prefix_bytes: int | None) -> Judge:
     if spec is None:
-        return open_judge()
+        return open_judge(prefix_bytes=prefix_bytes)
     server = {name: getattr(spec, name) for name in SERVER_SETTINGS if getattr(spec, name) is not None}
     return open_judge(
         spec.id,
@@ -108,5 +129,6 @@ def _open(spec: JudgeSpec | None) -> Judge:
         threads=spec.threads,
         gpu_layers=spec.gpu_layers,
         batch=spec.batch,
+        prefix_bytes=prefix_bytes,
         **server,
     )

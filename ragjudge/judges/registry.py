@@ -36,6 +36,7 @@ def open_judge(
     threads: int | None = None,
     gpu_layers: int | None = None,
     batch: int | None = None,
+    prefix_bytes: int | None = None,
     **server: Any,
 ) -> Judge:
     """Make a judge. A model is loaded when the judge is first asked, not here.
@@ -49,6 +50,7 @@ def open_judge(
         threads: Worker threads, at least 1; None = one per physical core.
         gpu_layers: Layers to offload, -1 = all; None = all when llama.cpp was built for a GPU.
         batch: Most tokens per batch, at least 32; None = 512.
+        prefix_bytes: See `LlamaJudge`; no matter for other judges.
         server: Settings of ``http``: ``base_url``, ``model`` and whatever else `HttpJudge` takes.
 
     Raises:
@@ -79,7 +81,7 @@ def open_judge(
 
         return FakeJudge()
     engine = EngineSettings(threads=threads, gpu_layers=gpu_layers, batch=batch or EngineSettings.batch)
-    return _open_llama(name, path, chat, window, engine)
+    return _open_llama(name, path, chat, window, engine, prefix_bytes)
 
 
 def _open_http(settings: dict[str, Any]) -> Judge:
@@ -101,7 +103,12 @@ def _open_http(settings: dict[str, Any]) -> Judge:
 
 
 def _open_llama(
-    name: str, path: Path | None, chat: Chat | None, window: int | None, settings: EngineSettings
+    name: str,
+    path: Path | None,
+    chat: Chat | None,
+    window: int | None,
+    settings: EngineSettings,
+    prefix_bytes: int | None,
 ) -> Judge:
     from ragjudge.gguf.locate import added_files, locate, models_dir
     from ragjudge.judges.llama.judge import LlamaJudge
@@ -116,4 +123,12 @@ def _open_llama(
     file = located.path
     if file is None:
         file = models_dir() / located.entry.file if located.entry else Path(path or name).expanduser()
-    return LlamaJudge(name, file, entry=located.entry, chat=chat, window=window, settings=settings)
+    return LlamaJudge(
+        name,
+        file,
+        entry=located.entry,
+        chat=chat,
+        window=window,
+        settings=settings,
+        prefix_bytes=prefix_bytes,
+    )

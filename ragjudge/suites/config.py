@@ -95,6 +95,16 @@ Threshold = Annotated[float, BeforeValidator(_unit_interval)]
 By = Literal["chunks", "claims"]
 
 
+def _bound(value: Any) -> Any:
+    """Take a bound as a text; YAML reads a bare ``off`` as false, and plain bytes as a number."""
+    if value is False:
+        return "off"
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Bound = Annotated[str, BeforeValidator(_bound)]
+
+
 class JudgeConfig(Closed):
     """A judge: a bare text is its id."""
 
@@ -169,6 +179,7 @@ class SuiteConfig(Closed):
     judges: dict[str, Judge] | None = None
     providers: list[Annotated[ProviderConfig, BeforeValidator(_mapping_with_id)]] | None = None
     cache: Name | None = None
+    prefix_store: Bound | None = None
     defaults: dict[Any, Any] | None = None
     asserts: list[AssertionConfig] | None = Field(default=None, alias="assert")
     tests: list[CaseConfig] | None = None

@@ -113,6 +113,7 @@ class _Loader:
             providers=self._providers(),
             cases=cases,
             cache=self._beside(config.cache) if config.cache else None,
+            prefix_store=config.prefix_store,
         )
 
     # -- judges and providers ----------------------------------------------------------------------

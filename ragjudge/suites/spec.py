@@ -106,6 +106,7 @@ class Suite(Record):
         providers: Systems under test; empty when the rows carry their outputs.
         cases: At least one, with at least one assertion among them.
         cache: The folder of the cache; None = the default one.
+        prefix_store: What kept prefixes may take, ``off`` or a size; None = the default.
     """
 
     path: Path
@@ -115,3 +116,4 @@ class Suite(Record):
     providers: tuple[ProviderSpec, ...] = ()
     cases: tuple[Case, ...]
     cache: Path | None = None
+    prefix_store: str | None = None

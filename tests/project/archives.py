@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.project.imports import PACKAGE
 
-_DATA = (".jsonl", ".md", ".tab", ".txt", ".typed", ".yaml")
 _NEVER = (".gguf", ".part", ".pyc", ".sqlite", ".db")
 _GENERATED = "ragjudge/gguf/manifest.yaml"
 """The manifest of a checkout lies in models/; a wheel carries it inside the package."""
@@ -18,7 +17,7 @@ _GENERATED = "ragjudge/gguf/manifest.yaml"
 
 def wanted_in_wheel() -> list[str]:
     """Return the files a wheel must hold: every module and every data file of the package."""
-    here = [path for path in PACKAGE.rglob("*") if path.suffix in (".py", *_DATA)]
+    here = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     return sorted([path.relative_to(PACKAGE.parent).as_posix() for path in here] + [_GENERATED])
 
 

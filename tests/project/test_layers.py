@@ -19,7 +19,7 @@ LAYERS: dict[str, set[str]] = {
     "gguf": {"errors"},
     "datasets": GROUND,
     "metrics": GROUND | {"text", "prompts"},
-    "judges": GROUND | {"gguf"},
+    "judges": GROUND | {"gguf", "text", "prompts"},
     "cache": GROUND | {"judges"},
     "reports": GROUND,
     "providers": GROUND | {"datasets"},
@@ -78,7 +78,7 @@ def test_a_part_imports_only_from_below(part: str) -> None:
 
 def test_metrics_and_judges_do_not_know_each_other() -> None:
     assert LAYERS["metrics"].isdisjoint({"judges", "cache", "runner"})
-    assert LAYERS["judges"].isdisjoint({"metrics", "cache", "suites", "prompts", "runner"})
+    assert LAYERS["judges"].isdisjoint({"metrics", "cache", "suites", "runner"})
     assert LAYERS["reports"] == {"records", "errors"}
     assert [part for part, allowed in LAYERS.items() if "cli" in allowed] == ["__main__"]
 
@@ -88,6 +88,18 @@ def test_a_heavy_package_is_imported_in_one_place_only(package: str) -> None:
     found = [found for found in imports() if found.target.split(".")[0] == package]
     assert found, f"nothing imports {package}: take it out of this list"
     wrong = [one for one in found if not _inside(one.module, ONLY_IN[package])]
+    assert not wrong, _told(wrong)
+
+
+def test_the_module_of_tokens_and_logits_knows_no_prompts_and_no_records() -> None:
+    known = [found for found in imports() if found.module == "ragjudge.judges.llama.native"]
+    wrong = [
+        found
+        for found in known
+        if found.target.split(".")[0] in ("jinja2", "pydantic")
+        or (found.target.startswith("ragjudge.") and unit(found.target) not in ("errors", "judges"))
+    ]
+    assert known
     assert not wrong, _told(wrong)
 
 

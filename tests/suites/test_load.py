@@ -279,7 +279,7 @@ def test_a_judge_s_file_is_looked_for_beside_the_suite_first(
 
 
 ACCEPTED_IN_ASSERT = "by, context, label, mode, on_empty, provider, reference, threshold, type"
-ACCEPTED_AT_TOP = "assert, cache, dataset, defaults, description, judge, judges, providers, tests"
+ACCEPTED_AT_TOP = "assert, cache, dataset, defaults, description, judge, judges, prefix_store, providers, tests"
 METRICS = "answer_relevancy, context_precision, context_recall, context_relevance, faithfulness"
 
 

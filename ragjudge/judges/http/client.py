@@ -172,8 +172,9 @@ class Client:
         if connection.sock is not None:
             connection.sock.settimeout(self._timeout)
         connection.request("POST", f"{self.address.path}/chat/completions", body, self._headers())
-        response = connection.getresponse()
-        raw = _read(response)
+        # A response that is not read to its end keeps the socket.
+        with contextlib.closing(connection.getresponse()) as response:
+            raw = _read(response)
         return Response(
             response.status,
             self._without_key(raw.decode("utf-8", "replace")),

@@ -24,7 +24,10 @@ _OPEN = (
     rf"<(?:{_NAMES})(?:\s[^<>]{{0,100}})?>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
     r"|<\|channel\|>(?:analysis|commentary)<\|message\|>"
 )
-_CLOSE = rf"</(?:{_NAMES})\s?>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final[^<>]{{0,40}}<\|message\|>"
+_CLOSE = (
+    rf"</(?:{_NAMES})\s?>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
+    r"|<\|channel\|>final[^<>]{0,40}<\|message\|>"
+)
 _TAG = re.compile(f"(?P<open>{_OPEN})|{_CLOSE}", re.IGNORECASE)
 
 _PREFIX = r"(?:(?:the\s+|my\s+)?(?:final\s+)?(?:answer|verdict)(?:\s+is)?\s*:?\s*)?"

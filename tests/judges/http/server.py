@@ -115,7 +115,9 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body) if answer.announced is None else answer.announced))
+            self.send_header(
+                "Content-Length", str(len(body) if answer.announced is None else answer.announced)
+            )
             self.end_headers()
             if not answer.trickle:
                 self.wfile.write(body)
@@ -124,7 +126,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 time.sleep(answer.trickle)
                 self.wfile.write(bytes([byte]))
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *_: Any) -> None:
             """Print nothing."""
 
     return Handler
@@ -169,7 +171,9 @@ def completion(
 
 def error(status: int, message: str, **headers: str) -> Answer:
     body = json.dumps({"error": {"message": message}})
-    return Answer(body, status=status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    return Answer(
+        body, status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}
+    )
 
 
 def no_logprobs(text: str, **options: Any) -> Script:

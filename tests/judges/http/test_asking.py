@@ -39,7 +39,11 @@ def test_a_check_asks_for_a_label_under_a_schema_a_grammar_or_nothing() -> None:
         "additionalProperties": False,
     }
     wrapped = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-    assert body_of(check(), "schema", 64, SETTINGS) == {**COMMON, "max_tokens": 64, "response_format": wrapped}
+    assert body_of(check(), "schema", 64, SETTINGS) == {
+        **COMMON,
+        "max_tokens": 64,
+        "response_format": wrapped,
+    }
     assert body_of(check(), "grammar", 64, SETTINGS) == {
         **COMMON,
         "max_tokens": 64,
@@ -116,7 +120,9 @@ def test_a_reply_is_the_canonical_json_of_its_object() -> None:
 
 
 def test_a_reply_that_need_not_be_json_is_its_text_without_reasoning() -> None:
-    reply = read_text(prompt(reply_schema=""), read_completion(completion("<think>hm</think> Because. ").body))
+    reply = read_text(
+        prompt(reply_schema=""), read_completion(completion("<think>hm</think> Because. ").body)
+    )
     assert isinstance(reply, Reply)
     assert reply.text == "Because."
 

@@ -50,7 +50,9 @@ def test_a_key_that_the_server_repeats_is_taken_out() -> None:
     with serving(lambda request: error(401, "Incorrect API key: s3cret")) as server:
         answer = client_of(server, key="s3cret").post({})
         assert answer.text == '{"error": {"message": "Incorrect API key: (key)"}}'
-        with pytest.raises(JudgeUnavailableError, match=r"answers 401: Incorrect API key: \(key\)\.") as caught:
+        with pytest.raises(
+            JudgeUnavailableError, match=r"answers 401: Incorrect API key: \(key\)\."
+        ) as caught:
             call(client_of(server, key="s3cret"), {}, 0)
     assert caught.value.hint is not None
     assert "api_key_env" in caught.value.hint
@@ -118,14 +120,16 @@ def test_a_connection_that_breaks_is_tried_again(broken: Answer) -> None:
 
 def test_a_connection_that_always_breaks_fails_this_call() -> None:
     with serving(lambda request: Answer('{"half', announced=500)) as server:
-        with pytest.raises(CallFailedError, match="the server broke the connection off: the answer is incomplete"):
+        with pytest.raises(
+            CallFailedError, match="the server broke the connection off: the answer is incomplete"
+        ):
             call(client_of(server), {}, 2)
         assert len(server.requests) == 3
 
 
 def test_a_failure_that_does_not_pass_fails_this_call_with_the_server_s_words() -> None:
     with serving(lambda request: error(503, "Loading model")) as server:
-        with pytest.raises(CallFailedError, match="^the server answers 503: Loading model$") as caught:
+        with pytest.raises(CallFailedError, match=r"^the server answers 503: Loading model$") as caught:
             call(client_of(server), {}, 2)
         assert len(server.requests) == 3
     assert caught.value.raw == '{"error": {"message": "Loading model"}}'
@@ -139,7 +143,9 @@ def test_retry_after_is_waited_for() -> None:
 
 
 def test_retry_after_may_be_a_date() -> None:
-    with serving(lambda request: error(503, "later", Retry_After=formatdate(time.time() + 50, usegmt=True))) as server:
+    with serving(
+        lambda request: error(503, "later", Retry_After=formatdate(time.time() + 50, usegmt=True))
+    ) as server:
         assert client_of(server).post({}).retry_after == pytest.approx(50, abs=3)
 
 
@@ -151,7 +157,9 @@ def test_a_retry_after_that_says_nothing_is_left_out(value: str) -> None:
 
 def test_a_server_that_wants_too_much_patience_has_failed() -> None:
     with serving(lambda request: error(429, "quota", Retry_After="3600")) as server:
-        with pytest.raises(CallFailedError, match="429: quota .it wants to be asked again in 3600 seconds"):
+        with pytest.raises(
+            CallFailedError, match=r"429: quota \(it wants to be asked again in 3600 seconds\)"
+        ):
             call(client_of(server), {}, 5)
         assert len(server.requests) == 1
 
@@ -190,9 +198,11 @@ def test_a_redirect_is_not_followed_and_its_query_not_repeated(status: int) -> N
     with serving(lambda request: OK) as other:
         target = other.url.replace("//", "//me:hunter2@")
         redirect = Answer("", status=status, headers={"Location": f"{target}/chat/completions?key=hunter2"})
-        with serving(lambda request: redirect) as server:
-            with pytest.raises(JudgeUnavailableError, match="redirects are not followed") as caught:
-                call(client_of(server, key="s3cret"), {}, 3)
+        with (
+            serving(lambda request: redirect) as server,
+            pytest.raises(JudgeUnavailableError, match="redirects are not followed") as caught,
+        ):
+            call(client_of(server, key="s3cret"), {}, 3)
         assert other.requests == []
     assert f"redirects to {other.url}/chat/completions," in caught.value.message
     assert "hunter2" not in caught.value.message
@@ -206,7 +216,9 @@ def test_a_request_that_is_not_taken_is_refused_without_a_retry(status: int) -> 
 
 
 def test_an_error_page_is_told_in_its_own_words() -> None:
-    page = Answer("<html><head><title>502</title></head><body>\n<h1>Bad gateway</h1></body></html>", status=502)
+    page = Answer(
+        "<html><head><title>502</title></head><body>\n<h1>Bad gateway</h1></body></html>", status=502
+    )
     with serving(lambda request: page) as server, pytest.raises(CallFailedError) as caught:
         call(client_of(server), {}, 0)
     assert caught.value.reason == "the server answers 502: 502 Bad gateway"
@@ -228,7 +240,9 @@ def test_a_server_s_words_are_one_short_line(body: str, said: str) -> None:
     assert words(body) == said
 
 
-def test_delays_double_with_a_share_taken_off_that_follows_from_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delays_double_with_a_share_taken_off_that_follows_from_the_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("ragjudge.judges.http.calling.FIRST_DELAY", 0.5)
     none, most = bytes(32), b"\xff" * 32
     assert [delay(attempt, none) for attempt in range(4)] == [0.5, 1, 2, 4]

@@ -22,11 +22,25 @@ def test_a_completion_is_taken_apart() -> None:
 def test_what_a_server_leaves_out_is_none() -> None:
     found = read_completion('{"choices": [{"message": {"content": null}}]}')
     assert (found.text, found.reasoning, found.cut, found.served) == ("", "", False, None)
-    assert (found.prompt_tokens, found.cached_tokens, found.tokens, found.first, found.top) == (None, 0, None, None, ())
+    assert (found.prompt_tokens, found.cached_tokens, found.tokens, found.first, found.top) == (
+        None,
+        0,
+        None,
+        None,
+        (),
+    )
 
 
 @pytest.mark.parametrize(
-    "usage", [None, [], "x", {"prompt_tokens": True}, {"prompt_tokens": "9"}, {"prompt_tokens": 0, "completion_tokens": -1}]
+    "usage",
+    [
+        None,
+        [],
+        "x",
+        {"prompt_tokens": True},
+        {"prompt_tokens": "9"},
+        {"prompt_tokens": 0, "completion_tokens": -1},
+    ],
 )
 def test_counts_that_are_none_are_not_believed(usage: object) -> None:
     found = read_completion(json.dumps({"choices": [{"message": {"content": "Yes"}}], "usage": usage}))
@@ -35,7 +49,15 @@ def test_counts_that_are_none_are_not_believed(usage: object) -> None:
 
 @pytest.mark.parametrize(
     "entry",
-    [None, [], {}, {"token": "Yes"}, {"token": 5, "logprob": -1}, {"token": "Yes", "logprob": "x"}, {"token": "Yes", "logprob": 0.5}],
+    [
+        None,
+        [],
+        {},
+        {"token": "Yes"},
+        {"token": 5, "logprob": -1},
+        {"token": "Yes", "logprob": "x"},
+        {"token": "Yes", "logprob": 0.5},
+    ],
 )
 def test_log_probabilities_that_are_none_are_not_believed(entry: object) -> None:
     choice = {"message": {"content": "Yes"}, "logprobs": {"content": [entry]}}
@@ -93,7 +115,9 @@ def test_the_least_number_of_tokens(text: str, least: int) -> None:
     ("counted", "cut"),
     [(None, False), (30, False), (255, False), (256, True), (999, True), (1000, False), (4000, False)],
 )
-def test_a_prompt_was_cut_when_fewer_tokens_are_counted_than_it_has_words(counted: int | None, cut: bool) -> None:
+def test_a_prompt_was_cut_when_fewer_tokens_are_counted_than_it_has_words(
+    counted: int | None, cut: bool
+) -> None:
     # A handful of tokens is what servers report that count only what their prefix cache did not hold.
     found = read_completion(completion("Yes", usage={"prompt_tokens": counted}).body)
     assert was_cut(found, "word " * 1000) is cut

@@ -25,7 +25,9 @@ def chances(top: dict[str, float]) -> dict[str, float]:
 
 
 def test_all_spellings_of_a_label_are_summed() -> None:
-    found = chances({"Yes": 0.5, " yes": 0.2, "YES": 0.05, "\u2581Yes": 0.05, "No": 0.1, "\u0120no": 0.05, "Maybe": 0.02})
+    found = chances(
+        {"Yes": 0.5, " yes": 0.2, "YES": 0.05, "\u2581Yes": 0.05, "No": 0.1, "\u0120no": 0.05, "Maybe": 0.02}
+    )
     assert found == pytest.approx({"Yes": 0.8, "No": 0.15}, abs=1e-6)
 
 
@@ -59,7 +61,9 @@ def test_numbers_that_stand_for_minus_infinity_stay_finite() -> None:
 
 
 def test_the_answered_token_counts_even_when_the_list_lacks_it() -> None:
-    answer = Completion("No", "", True, None, Token("No", math.log(0.3)), (Token("Yes", math.log(0.2)),), None, 0, None)
+    answer = Completion(
+        "No", "", True, None, Token("No", math.log(0.3)), (Token("Yes", math.log(0.2)),), None, 0, None
+    )
     found = read_first_token(answer, LABELS)
     assert isinstance(found, dict)
     assert math.exp(found["No"]) == pytest.approx(0.3, abs=1e-6)
@@ -68,7 +72,10 @@ def test_the_answered_token_counts_even_when_the_list_lacks_it() -> None:
 
 @pytest.mark.parametrize("token", ["The", "<think>", "Y", "Yesterday", "", "\n"])
 def test_a_first_token_that_is_no_label_says_nothing_even_with_labels_below_it(token: str) -> None:
-    assert read_first_token(of({token: 0.5, "Yes": 0.3, "No": 0.1}), LABELS) == f"the answer begins with {token!r}"
+    assert (
+        read_first_token(of({token: 0.5, "Yes": 0.3, "No": 0.1}), LABELS)
+        == f"the answer begins with {token!r}"
+    )
 
 
 def test_a_token_of_reasoning_is_no_answer() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from typing import Any
@@ -101,7 +102,8 @@ def test_an_answer_outside_the_labels_fails_with_its_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Yes and no", "yes or no?", "Yes/No", "Yes | No", "Yes\nNo", '{"answer": "Yes"} {"answer": "No"}']
+    "text",
+    ["Yes and no", "yes or no?", "Yes/No", "Yes | No", "Yes\nNo", '{"answer": "Yes"} {"answer": "No"}'],
 )
 def test_an_answer_with_two_labels_fails(text: str) -> None:
     with pytest.raises(CallFailedError, match="more than one of Yes / No"):
@@ -184,7 +186,11 @@ def test_objects_that_contradict_each_other_fail() -> None:
         (True, {"type": "boolean"}, True),
         (1, {"type": "boolean"}, False),
         (1.5, {"type": "integer"}, False),
-        ({"a": {"b": 1}}, {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}, False),
+        (
+            {"a": {"b": 1}},
+            {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}},
+            False,
+        ),
     ],
 )
 def test_a_value_fits_a_schema_or_not(value: Any, schema: dict[str, Any], expected: bool) -> None:
@@ -193,25 +199,27 @@ def test_a_value_fits_a_schema_or_not(value: Any, schema: dict[str, Any], expect
 
 @given(st.text(alphabet="{}[]<>/think\"': ,Yes\nNo*{<"))
 def test_any_text_is_answered_or_refused_and_never_breaks(text: str) -> None:
-    for read in (lambda: find_label(text, LABELS), lambda: find_object(text, SCHEMA)):
-        try:
-            read()
-        except CallFailedError as error:
-            assert error.raw == text
+    with contextlib.suppress(CallFailedError):
+        find_label(text, LABELS)
+    with contextlib.suppress(CallFailedError):
+        find_object(text, SCHEMA)
 
 
 @pytest.mark.parametrize(
-    "text", ["<think>" * 50_000, "*" * 300_000, '{"a":' * 50_000, "</think>" * 50_000, "Yes " * 80_000, "<" * 300_000]
+    "text",
+    [
+        "<think>" * 50_000,
+        "*" * 300_000,
+        '{"a":' * 50_000,
+        "</think>" * 50_000,
+        "Yes " * 80_000,
+        "<" * 300_000,
+    ],
 )
 def test_hostile_texts_take_no_time(text: str) -> None:
     started = time.perf_counter()
-    for _ in range(2):
-        try:
-            find_object(text, SCHEMA)
-        except CallFailedError:
-            pass
-        try:
-            find_label(text, LABELS)
-        except CallFailedError:
-            pass
-    assert time.perf_counter() - started < 4
+    with contextlib.suppress(CallFailedError):
+        find_object(text, SCHEMA)
+    with contextlib.suppress(CallFailedError):
+        find_label(text, LABELS)
+    assert time.perf_counter() - started < 2

@@ -7,7 +7,13 @@ from ragjudge.judges.http.schedule import Schedule
 from ragjudge.records import Call
 from tests.judges.http.server import check
 
-CALLS: list[Call] = [check("b", "second"), check("c", "first"), check("a", "second"), check("a", "first"), check("b", "first")]
+CALLS: list[Call] = [
+    check("b", "second"),
+    check("c", "first"),
+    check("a", "second"),
+    check("a", "first"),
+    check("b", "first"),
+]
 
 
 def test_the_first_call_over_a_shared_part_goes_alone_and_the_others_follow() -> None:
@@ -34,7 +40,9 @@ def test_a_probe_holds_everything_else_back() -> None:
     st.booleans(),
     st.randoms(use_true_random=False),
 )
-def test_every_call_is_handed_out_once(pairs: list[tuple[str, str]], width: int, probe: bool, random: object) -> None:
+def test_every_call_is_handed_out_once(
+    pairs: list[tuple[str, str]], width: int, probe: bool, random: object
+) -> None:
     calls: list[Call] = [check(own, shared) for shared, own in pairs]
     schedule = Schedule(calls, probe=probe)
     out: list[int] = []

@@ -73,7 +73,9 @@ def test_one_address_has_one_spelling(url: str, address: str) -> None:
     assert str(parse_address(url)) == address
 
 
-@pytest.mark.parametrize("url", ["localhost:8080/v1", "ftp://host/v1", "http:///v1", "http://host:0/v1", "http://h/a b"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8080/v1", "ftp://host/v1", "http:///v1", "http://host:0/v1", "http://h/a b"]
+)
 def test_an_address_that_is_none_is_named(url: str) -> None:
     with pytest.raises(ConfigError, match=r"base_url is .* accepted: http://HOST:PORT/PATH"):
         parse_address(url)
@@ -103,7 +105,10 @@ def test_an_address_that_may_hold_a_secret_is_refused_and_not_repeated(url: str)
         ({"model": " "}, "judge 'http': model is ' '; accepted: a text that is not empty."),
         ({"identity": ""}, "judge 'http': identity is ''; accepted: a text that is not empty."),
         ({"accept_models": ("",)}, "judge 'http': accept_models is ''; accepted: a text that is not empty."),
-        ({"strategy": "best"}, "judge 'http': strategy is 'best'; accepted: auto, logprobs, constrained, text."),
+        (
+            {"strategy": "best"},
+            "judge 'http': strategy is 'best'; accepted: auto, logprobs, constrained, text.",
+        ),
         ({"concurrency": 0}, "judge 'http': concurrency is 0; accepted: a whole number of at least 1."),
         ({"retries": -1}, "judge 'http': retries is -1; accepted: a whole number of at least 0."),
         ({"max_tokens": 1.5}, "judge 'http': max_tokens is 1.5; accepted: a whole number of at least 1."),
@@ -111,8 +116,14 @@ def test_an_address_that_may_hold_a_secret_is_refused_and_not_repeated(url: str)
         ({"timeout": float("inf")}, "judge 'http': timeout is inf; accepted: a number of seconds above 0."),
         ({"timeout": float("nan")}, "judge 'http': timeout is nan; accepted: a number of seconds above 0."),
         ({"extra": {"model": "x"}}, "judge 'http': extra holds 'model', which the judge sets itself."),
-        ({"extra": {"x": float("nan")}}, "judge 'http': extra is no JSON object; accepted: fields of a request."),
-        ({"extra": {"a": [{"api_key": "s"}]}}, "judge 'http': extra holds 'api_key', which reads like a credential."),
+        (
+            {"extra": {"x": float("nan")}},
+            "judge 'http': extra is no JSON object; accepted: fields of a request.",
+        ),
+        (
+            {"extra": {"a": [{"api_key": "s"}]}},
+            "judge 'http': extra holds 'api_key', which reads like a credential.",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_meant_is_one_sentence(changes: dict[str, Any], message: str) -> None:
@@ -135,7 +146,9 @@ def test_the_key_is_read_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> N
     assert settings().key() is None
 
 
-@pytest.mark.parametrize(("value", "what"), [("", "is not set"), ("a b", "holds no key"), ("schl\u00fcssel", "holds no key")])
+@pytest.mark.parametrize(
+    ("value", "what"), [("", "is not set"), ("a b", "holds no key"), ("schl\u00fcssel", "holds no key")]
+)
 def test_a_variable_without_a_key_is_named(monkeypatch: pytest.MonkeyPatch, value: str, what: str) -> None:
     monkeypatch.setenv("SOME_KEY", value)
     with pytest.raises(JudgeUnavailableError, match=f"SOME_KEY {what}"):
@@ -144,4 +157,10 @@ def test_a_variable_without_a_key_is_named(monkeypatch: pytest.MonkeyPatch, valu
 
 def test_the_model_that_answered_is_accepted_when_it_was_asked_for_or_is_listed() -> None:
     found = settings(accept_models=("m-q4",))
-    assert [found.accepts(served) for served in ("m", "m-q4", None, "n", "")] == [True, True, True, False, False]
+    assert [found.accepts(served) for served in ("m", "m-q4", None, "n", "")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]

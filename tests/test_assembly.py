@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragjudge.assembly import assemble
+from ragjudge.errors import ConfigError
+from ragjudge.judges.fake import FakeJudge
+from ragjudge.judges.llama.judge import LlamaJudge
+from ragjudge.suites.load import load_suite
+
+ROW = "tests:\n- vars: {question: Who, answer: Me., context: It was me.}\n"
+
+
+def suite(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "suite.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_equal_judges_are_one_and_different_ones_are_not(tmp_path: Path) -> None:
+    asserts = (
+        "assert:\n- {type: faithfulness}\n- {type: context-relevance, provider: fake}\n"
+        "- {type: answer-relevancy, provider: {id: qwen2.5-coder-0.5b, window: 512}}\n"
+        "- {type: faithfulness, provider: {id: qwen2.5-coder-0.5b}}\n"
+    )
+    made = assemble(load_suite(suite(tmp_path, f"judge: fake\n{ROW}{asserts}")))
+    (cell,) = made.cells
+    keys = [task.judge for task in cell.tasks]
+    assert keys[0] == keys[1]
+    assert len({*keys}) == len(made.judges) == 3
+    assert [judge.id for judge in made.judges.values()] == [
+        "fake",
+        "qwen2.5-coder-0.5b",
+        "qwen2.5-coder-0.5b",
+    ]
+    assert [task.label for task in cell.tasks][-1] == "faithfulness#2"
+
+
+def test_one_judge_can_replace_all(tmp_path: Path) -> None:
+    asserts = "assert:\n- {type: faithfulness, provider: some-model}\n- {type: answer-relevancy}\n"
+    mine = FakeJudge()
+    made = assemble(load_suite(suite(tmp_path, ROW + asserts), override_judge=True), override=mine)
+    assert list(made.judges.values()) == [mine]
+
+
+def test_an_assertions_own_context_and_reference_win(tmp_path: Path) -> None:
+    asserts = (
+        "assert:\n- {type: context-recall, reference: It was you., context: [a, b]}\n- {type: faithfulness}\n"
+    )
+    made = assemble(load_suite(suite(tmp_path, f"judge: fake\n{ROW}{asserts}")))
+    recall, faithfulness = made.cells[0].tasks
+    assert (recall.sample.expected, recall.sample.contexts) == ("It was you.", ("a", "b"))
+    assert (faithfulness.sample.expected, faithfulness.sample.contexts) == (None, ("It was me.",))
+    assert (recall.threshold, faithfulness.threshold) == (0.5, 0.7)
+
+
+def test_each_provider_answers_each_row(tmp_path: Path) -> None:
+    (tmp_path / "system.py").write_text(
+        "def good(q):\n    return {'output': 'Yes ' + q, 'contexts': ['c']}\n"
+        "def bad(q):\n    raise KeyError('index')\n",
+        encoding="utf-8",
+    )
+    providers = "providers: [recorded, 'python:system.py:good', 'python:system.py:bad']\n"
+    tests = "tests:\n- vars: {question: Who, answer: Me.}\nassert: [{type: answer-relevancy}]\n"
+    made = assemble(load_suite(suite(tmp_path, f"judge: fake\n{providers}{tests}")))
+    recorded, good, bad = made.cells
+    assert (recorded.provider, recorded.sample.output, recorded.error) == (None, "Me.", None)
+    assert (good.provider, good.sample.output) == ("python:system.py:good", "Yes Who")
+    assert good.sample.contexts == ("c",)
+    assert bad.error is not None
+    assert "KeyError" in bad.error
+
+
+@pytest.mark.parametrize(("setting", "size"), [("off", 0), ("8GiB", 8 << 30), ("1000", 1000), (None, None)])
+def test_the_prefix_store_is_bounded_by_the_suite(
+    tmp_path: Path, setting: str | None, size: int | None
+) -> None:
+    head = "" if setting is None else f"prefix_store: {setting}\n"
+    text = f"judge: qwen2.5-coder-0.5b\n{head}{ROW}assert: [{{type: faithfulness}}]\n"
+    (judge,) = assemble(load_suite(suite(tmp_path, text))).judges.values()
+    assert isinstance(judge, LlamaJudge)
+    assert judge._prefix_bytes == size
+
+
+def test_a_bound_that_is_none_is_refused(tmp_path: Path) -> None:
+    text = f"prefix_store: plenty\n{ROW}assert: [{{type: faithfulness}}]\n"
+    with pytest.raises(ConfigError, match=r"suite\.yaml: prefix store: 'plenty' is no size"):
+        assemble(load_suite(suite(tmp_path, text)))
