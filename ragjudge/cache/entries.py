@@ -63,8 +63,9 @@ class JudgeEntry(NamedTuple):
 def call_row(document: JsonValue, answer: Answer) -> tuple[str, str]:
     """Return name and text of a call's row."""
     key = key_of(document)
-    # What is None was not said: a field that a later version adds leaves the digests alone.
-    plain = answer.model_dump(mode="json", exclude_none=True)
+    # What is None was not said: a field that a later version adds leaves the digests alone. Not in the
+    # mode `json`, which replaces lone surrogates.
+    plain = answer.model_dump(exclude_none=True)
     entry = {"request": document, "answer": plain, "digest": entry_digest(key, plain)}
     return f"{CALL}{key}", canonical_json(entry)
 
@@ -87,10 +88,9 @@ def fits(request: Mapping[str, Any], answer: Answer) -> bool:
     """Say whether an answer is one to a request: of its kind, for its labels, with possible numbers."""
     if not isinstance(answer, Verdict):
         return bool(request["kind"] == "prompt")
-    values = answer.log_probabilities
-    return (
-        request["kind"] == "check" and set(values) == set(request["labels"]) and are_possible(values.values())
-    )
+    labels = set(request["labels"]) if request["kind"] == "check" else None
+    parts = [answer.log_probabilities, *(window.log_probabilities for window in answer.windows or ())]
+    return all(set(values) == labels and are_possible(values.values()) for values in parts)
 
 
 def are_possible(log_probabilities: Iterable[float]) -> bool:

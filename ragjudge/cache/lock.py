@@ -25,12 +25,17 @@ def opening_lock(directory: Path, seconds: float) -> Iterator[None]:
         seconds: How long to wait for other processes.
 
     Raises:
-        CacheError: Another process held it all that time.
+        CacheError: Another process held it all that time, or it is a link.
         OSError: The lock file can not be made.
     """
     # A link that someone put in its place must not make us create or lock another file.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    handle = os.open(directory / ".lock", flags, 0o600)
+    try:
+        handle = os.open(directory / ".lock", flags, 0o600)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise CacheError(f"the cache at {directory} is refused: its file .lock is a link.") from error
     try:
         deadline = time.monotonic() + seconds
         while not _acquire(handle):

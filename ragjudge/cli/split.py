@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,16 +26,42 @@ if TYPE_CHECKING:
     show_default=True,
     help="A listing for people, or one JSON list.",
 )
-def split(text: str, form: str) -> None:
+@click.option(
+    "--claims",
+    "mode",
+    type=click.Choice(["sentence", "clause"]),
+    default="sentence",
+    show_default=True,
+    help="One claim per sentence, or per clause that stands on its own.",
+)
+@click.option(
+    "--language",
+    default="english",
+    show_default=True,
+    help="Language of TEXT: its name in English or its two-letter code.",
+)
+@click.option(
+    "--code",
+    type=click.Choice(["skip", "whole"]),
+    default="skip",
+    show_default=True,
+    help="Leave fenced code out, or take each block as one claim.",
+)
+@click.option("--abbreviation", "abbreviations", multiple=True, help="A word whose full stop ends no sentence.")
+def split(
+    text: str, form: str, mode: str, language: str, code: str, abbreviations: tuple[str, ...]
+) -> None:
     """Cut TEXT into the pieces that are judged one by one.
 
     TEXT is the text itself, - for standard input or @FILE for a UTF-8 file (put -- in front of a text that
     begins with a dash). Offsets count characters. JSON is a list of objects with text, start, end, claim
-    (true or false) and reason: why a piece is no claim, empty for a claim.
+    (true or false) and reason: why a piece is no claim, empty for a claim. Where the judge reads something
+    else than the text (a link without its address, a table row with its header, an item behind its lead-in,
+    a clause with its subject), judge_text says what.
     """
     from ragjudge.text.claims import claims
 
-    found = claims(read_text_argument(text))
+    found = claims(read_text_argument(text), language, mode, abbreviations, code=code)
     if form == "json":
         click.echo(_as_json(found))
         return
@@ -46,20 +72,26 @@ def split(text: str, form: str) -> None:
 
 
 def _as_json(found: Sequence[Claim]) -> str:
-    rows = [
-        {
-            "text": claim.text,
-            "start": claim.start,
-            "end": claim.end,
-            "claim": claim.is_claim,
-            "reason": claim.reason,
-        }
-        for claim in found
-    ]
+    rows = [_as_row(claim) for claim in found]
     plain = json.dumps(rows, ensure_ascii=False, indent=2)
     # Whatever a terminal would obey, or cannot show, is written as JSON's own escapes.
     safe = all(printable(line, _encoding()) == line for line in plain.split("\n"))
     return plain if safe else json.dumps(rows, indent=2)
+
+
+def _as_row(claim: Claim) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "text": claim.text,
+        "start": claim.start,
+        "end": claim.end,
+        "claim": claim.is_claim,
+        "reason": claim.reason,
+    }
+    return {**row, "judge_text": claim.judge_text} if _reads_differently(claim) else row
+
+
+def _reads_differently(claim: Claim) -> bool:
+    return claim.is_claim and claim.judge_text != claim.text
 
 
 def _as_line(number: int, claim: Claim, found: Sequence[Claim]) -> str:
@@ -68,7 +100,11 @@ def _as_line(number: int, claim: Claim, found: Sequence[Claim]) -> str:
     mark = click.style("claim", fg="green") if claim.is_claim else click.style("-    ", fg="yellow")
     why = click.style(f"  ({claim.reason})", fg="yellow") if claim.reason else ""
     text = printable(claim.text, _encoding())
-    return f"{number:>{width}}  {mark}  {click.style(offsets, dim=True)}  {text}{why}"
+    line = f"{number:>{width}}  {mark}  {click.style(offsets, dim=True)}  {text}{why}"
+    if not _reads_differently(claim):
+        return line
+    said = click.style(f"judged as: {printable(claim.judge_text, _encoding())}", dim=True)
+    return f"{line}\n{' ' * (width + 9 + len(offsets) + 2)}{said}"
 
 
 def _encoding() -> str:

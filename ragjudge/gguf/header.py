@@ -1,14 +1,17 @@
-"""A reader for the head of a GGUF file: its metadata, without loading a model.
+"""A reader for the head of a GGUF file: its metadata and the list of its tensors, without loading a model.
 
 Format (GGUF versions 2 and 3, little-endian): the four bytes ``GGUF``; version u32; number of tensors u64;
 number of metadata entries u64; then the entries. An entry is a key (u64 length, UTF-8 bytes), a type
-u32, a value. An array is an element type u32, a length u64, then the elements.
+u32, a value. An array is an element type u32, a length u64, then the elements. Then the tensors: a name, the
+number of dimensions u32, each dimension u64, a type u32, an offset u64 into what follows the head, which begins
+at the next multiple of ``general.alignment``.
 Lengths are read from a file that nobody has checked, so each is held against what the file can hold
 before anything is read or skipped.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from collections.abc import Iterator
@@ -28,6 +31,11 @@ _MAX_STRING = 16 << 20
 """Longest single text in bytes that is read; chat templates have some ten thousand."""
 _MAX_STRINGS = 4_000_000
 """Longest array of texts that is walked; the largest vocabularies have some 300,000 tokens."""
+_MAX_NUMBERS = 1024
+"""Longest array of numbers whose contents are kept; those with one number per layer have some hundred."""
+_MAX_TENSORS = 1_000_000
+_MAX_DIMENSIONS = 4
+_ALIGNMENT = 32
 
 _STRING, _ARRAY = 8, 9
 _SCALARS = {
@@ -52,13 +60,50 @@ class ArrayShape(NamedTuple):
     Attributes:
         element: Type of the elements, e.g. ``"string"`` or ``"f32"``.
         length: Number of elements.
+        numbers: The elements of a short array of numbers, such as one number for each layer.
     """
 
     element: str
     length: int
+    numbers: tuple[int | float | bool, ...] = ()
 
 
 Value = int | float | bool | str | ArrayShape
+
+
+class Tensor(NamedTuple):
+    """One tensor of a file.
+
+    Attributes:
+        name: Its name, e.g. ``blk.0.attn_q.weight``.
+        shape: Its dimensions.
+        kind: The number of its type in ggml, e.g. 0 = F32, 12 = Q4_K.
+        size: Its bytes in the file, with what aligns the next one.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: int
+    size: int
+
+    @property
+    def elements(self) -> int:
+        """The number of its elements."""
+        return math.prod(self.shape)
+
+
+class Header(NamedTuple):
+    """The head of a file.
+
+    Attributes:
+        metadata: Key to value, in the file's order.
+        tensors: The tensors, in the order of their data.
+        file_size: Bytes of the whole file.
+    """
+
+    metadata: dict[str, Value]
+    tensors: tuple[Tensor, ...]
+    file_size: int
 
 
 def check_gguf(path: Path) -> None:
@@ -93,6 +138,19 @@ def read_metadata(path: Path) -> dict[str, Value]:
         return reader.metadata()
 
 
+def read_header(path: Path) -> Header:
+    """Read the metadata of a GGUF file and the list of its tensors.
+
+    Raises:
+        ModelMissingError: There is no such file.
+        ModelFileError: It cannot be read, is no GGUF of version 2 or 3, or its head is damaged.
+    """
+    with _reading(path) as reader:
+        reader.preamble()
+        metadata = reader.metadata()
+        return Header(metadata, reader.tensors(metadata), reader.size)
+
+
 @contextmanager
 def _reading(path: Path) -> Iterator[_Reader]:
     """Open a file for reading its head; an error of the system becomes one of ours."""
@@ -113,7 +171,8 @@ class _Reader:
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
         self._file = file
-        self._left = os.fstat(file.fileno()).st_size
+        self.size = self._left = os.fstat(file.fileno()).st_size
+        self._tensor_count = 0
 
     def preamble(self) -> None:
         """Read magic and version."""
@@ -134,7 +193,7 @@ class _Reader:
 
     def metadata(self) -> dict[str, Value]:
         """Read all entries."""
-        self._count()  # number of tensors
+        self._tensor_count = self._count()
         entries = self._count()
         if entries > _MAX_ENTRIES:
             raise self._damaged(f"it announces {entries} metadata entries")
@@ -145,6 +204,33 @@ class _Reader:
                 raise self._damaged(f"the key {key!r} comes twice")
             values[key] = self._value(key, self._u32())
         return values
+
+    def tensors(self, metadata: dict[str, Value]) -> tuple[Tensor, ...]:
+        """Read the list of tensors, after the metadata."""
+        if self._tensor_count > _MAX_TENSORS:
+            raise self._damaged(f"it announces {self._tensor_count} tensors")
+        found = []
+        for _ in range(self._tensor_count):
+            name = self._text(_MAX_KEY, "a tensor's name")
+            dimensions = self._u32()
+            if dimensions > _MAX_DIMENSIONS:
+                raise self._damaged(f"the tensor {name!r} has {dimensions} dimensions")
+            shape = tuple(self._count() for _ in range(dimensions))
+            kind = self._u32()
+            found.append((self._count(), name, shape, kind))
+        alignment = metadata.get("general.alignment", _ALIGNMENT)
+        if not isinstance(alignment, int) or alignment < 1:
+            raise self._damaged(f"its alignment is {alignment!r}")
+        start = -(-(self.size - self._left) // alignment) * alignment
+        found.sort(key=lambda entry: entry[0])
+        # A tensor's bytes follow from where the next one begins, whatever its type.
+        ends = [offset for offset, *_ in found[1:]] + [self.size - start]
+        if any(end < offset for (offset, *_), end in zip(found, ends, strict=True)):
+            raise self._damaged("it ends within its tensors")
+        return tuple(
+            Tensor(name, shape, kind, end - offset)
+            for (offset, name, shape, kind), end in zip(found, ends, strict=True)
+        )
 
     def _value(self, key: str, kind: int) -> Value:
         if kind in _SCALARS:
@@ -162,6 +248,9 @@ class _Reader:
         length = self._count()
         if kind in _SCALARS:
             name, code = _SCALARS[kind]
+            if length <= _MAX_NUMBERS:
+                data = self._take(length * struct.calcsize(code))
+                return ArrayShape(name, length, tuple(value for (value,) in struct.iter_unpack(code, data)))
             self._skip(length * struct.calcsize(code), f"the array {key!r}")
             return ArrayShape(name, length)
         if kind != _STRING:

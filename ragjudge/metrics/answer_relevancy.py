@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.metrics.support import claims_of
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
-from ragjudge.text.claims import Claim, claims, is_refusal
+from ragjudge.text.claims import Claim, is_refusal
 
 
 class AnswerRelevancyMetric(TwoModeMetric):
@@ -64,4 +65,4 @@ class AnswerRelevancyMetric(TwoModeMetric):
 
 def _sentences(output: str) -> list[Claim]:
     """Return the sentences that answer or refuse; greetings, headings and the like do neither."""
-    return [sentence for sentence in claims(output) if sentence.is_claim or is_refusal(sentence.text)]
+    return [sentence for sentence in claims_of(output) if sentence.is_claim or is_refusal(sentence.text)]

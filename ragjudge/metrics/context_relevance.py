@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
-from ragjudge.metrics.support import chunks_of, has_chunks, no_chunks
+from ragjudge.metrics.support import chunks_of, claims_of, has_chunks, no_chunks
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
-from ragjudge.text.claims import claims
 
 
 class ContextRelevanceMetric(TwoModeMetric):
@@ -24,7 +23,7 @@ class ContextRelevanceMetric(TwoModeMetric):
         """A sample without chunks, or with chunks that hold no sentence."""
         if not has_chunks(sample):
             return no_chunks()
-        if not any(claim.is_claim for chunk in chunks_of(sample) for claim in claims(chunk)):
+        if not any(claim.is_claim for chunk in chunks_of(sample) for claim in claims_of(chunk)):
             return Empty("the contexts hold no sentence.", "skip")
         return None
 
@@ -42,7 +41,7 @@ class ContextRelevanceMetric(TwoModeMetric):
                 chunk_by="judge",
             )
             for rank, chunk in enumerate(chunks_of(sample))
-            for sentence in claims(chunk)
+            for sentence in claims_of(chunk)
             if sentence.is_claim
         ]
 

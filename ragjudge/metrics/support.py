@@ -6,12 +6,19 @@ They ask the very same checks, so that a claim that two of them need is judged o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragjudge.metrics.base import Draft, Empty
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Sample
-from ragjudge.text.claims import claims, is_refusal
+from ragjudge.text.claims import Claim, claims
 from ragjudge.text.overlap import best_chunk
+
+
+@lru_cache(maxsize=256)
+def claims_of(text: str) -> tuple[Claim, ...]:
+    """Cut a text into claims; remembered, since most metrics cut the same few texts of a sample."""
+    return claims(text)
 
 
 def chunks_of(sample: Sample) -> tuple[str, ...]:
@@ -35,7 +42,7 @@ def claims_to_support(text: str, sample: Sample) -> list[Draft]:
     chunks = chunks_of(sample)
     shown = tuple(chunk for chunk in chunks if chunk.strip())
     drafts = []
-    for claim in claims(text):
+    for claim in claims_of(text):
         if not claim.is_claim:
             continue
         chunk = best_chunk(claim.text, chunks)
@@ -56,11 +63,12 @@ def without_claims(text: str, name: str) -> Empty | None:
     """Say why a text has no claims to judge, or return None when it has some."""
     if not text.strip():
         return Empty(f"the {name} is empty.", "skip")
-    if is_refusal(text):
+    found = claims_of(text)
+    if any(claim.is_claim for claim in found):
+        return None
+    if any(claim.reason == "refusal" for claim in found):
         return Empty(f"the {name} is a refusal: it claims nothing.", "skip")
-    if not any(claim.is_claim for claim in claims(text)):
-        return Empty(f"the {name} makes no claim.", "skip")
-    return None
+    return Empty(f"the {name} makes no claim.", "skip")
 
 
 def unsupported(texts: Sequence[str]) -> str:

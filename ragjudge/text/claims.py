@@ -6,14 +6,22 @@ The rules are cautious: a piece counts as a claim unless it clearly belongs to o
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
 
-from ragjudge.text.boundaries import sentence_ends
-from ragjudge.text.phrases import english
-from ragjudge.text.refusals import LONGEST_PHRASE, refuses
+from ragjudge.errors import UnknownNameError
+from ragjudge.text.clauses import clauses
+from ragjudge.text.context import Reading, judge_text, readings
+from ragjudge.text.kinds import why_not
+from ragjudge.text.languages import language_name
+from ragjudge.text.phrases import Phrases, phrases_of
+from ragjudge.text.plain import plain_text
 from ragjudge.text.sentences import Piece, pieces
+from ragjudge.text.verbs import AUXILIARIES
+
+ClaimMode = Literal["sentence", "clause"]
+CodeMode = Literal["skip", "whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,12 @@ class Claim:
         reason: Empty for a claim; else one of ``greeting``, ``heading``, ``list marker``, ``refusal``,
             ``question``, ``offer of help``, ``lead-in``, ``code``, ``citation marker``, ``bare yes or no``,
             ``no words``.
+        judge_text: What the judge reads: the wording without markup (the text of a link, no marks of
+            citation), a table row with the names of its columns, a list item behind the sentence that leads
+            into it, a clause with the subject it shares with the one before.
+        lead_in: The sentence that leads into the list an item stands in; empty elsewhere.
+        before: The sentence in front of it in the same paragraph when its subject points back there ("It
+            was …"); empty otherwise.
     """
 
     text: str
@@ -35,124 +49,113 @@ class Claim:
     end: int
     is_claim: bool
     reason: str
+    judge_text: str = ""
+    lead_in: str = ""
+    before: str = ""
 
 
-_EDGE_MARKS = " \t\n\r*_\"'“”‘’>~"
-_QUESTION = re.compile(r"[?？؟\u037e]+[*_)\]\s]*$")
-_QUOTED_QUESTION = re.compile(r"[\"'“‘«「].{0,400}[?？؟]+[\"'”’»」*_)\]\s]*$", re.DOTALL)
-
-
-def claims(text: str) -> tuple[Claim, ...]:
+def claims(
+    text: str,
+    language: str = "english",
+    mode: str = "sentence",
+    abbreviations: tuple[str, ...] = (),
+    *,
+    code: str = "skip",
+) -> tuple[Claim, ...]:
     """Cut a text into pieces and decide for each whether it asserts something.
 
     Args:
         text: Any text; plain prose and Markdown alike.
+        language: Name or ISO 639-1 code of one of `languages.LANGUAGES`.
+        mode: ``sentence``, or ``clause`` to cut compound sentences whose parts stand on their own.
+        abbreviations: Further abbreviations behind which no sentence ends, with or without the full stop.
+        code: ``skip`` fenced code, or take each block of it as one claim (``whole``).
 
     Returns:
-        All pieces in order, claims and others; together they are what `sentences` returns. A text without
-        words has none.
+        All pieces in order, claims and others; in ``sentence`` mode they are what `sentences` returns. A
+        text without words has none.
+
+    Raises:
+        UnknownNameError: The language, the mode or the way with code is not known.
     """
-    found = pieces(text)
+    name = language_name(language)
+    _check("claims mode", mode, get_args(ClaimMode))
+    _check("code mode", code, get_args(CodeMode))
+    found = pieces(text, name, abbreviations)
+    own = phrases_of(name)[0]
     result: list[Claim] = []
-    for number, piece in enumerate(found):
-        reason = _why_not(piece, number, found)
-        span = piece.span
-        result.append(Claim(span.text, span.start, span.end, not reason, reason))
+    for number, (piece, reading) in enumerate(zip(found, readings(found), strict=True)):
+        reason = why_not(piece, reading.text, number, len(found), name, cast(CodeMode, code))
+        claim = _claim(piece, reading, reason, own)
+        if mode == "clause" and claim.is_claim and piece.kind in {"prose", "item"}:
+            result += _in_clauses(claim, name, own)
+        else:
+            result.append(claim)
     return tuple(result)
 
 
-def is_refusal(text: str) -> bool:
+def is_refusal(text: str, language: str = "english", abbreviations: tuple[str, ...] = ()) -> bool:
     """Tell whether a text as a whole declines to answer or says that it does not know.
 
     Greetings, questions and offers of help around the refusal do not matter; one assertion does. An empty
     text is no refusal.
+
+    Args:
+        text: Any text.
+        language: See `claims`; English refusals are recognised in any.
+        abbreviations: See `claims`.
+
+    Raises:
+        UnknownNameError: The language is not known.
     """
-    found = claims(text)
+    found = claims(text, language, "sentence", abbreviations)
     return any(claim.reason == "refusal" for claim in found) and not any(claim.is_claim for claim in found)
 
 
-def _why_not(piece: Piece, number: int, found: tuple[Piece, ...]) -> str:
-    text = piece.span.text
-    if piece.kind == "code":
-        return "code"
-    if piece.kind == "header":
-        return "heading"
-    if piece.kind == "marker":
-        # "3." alone may well be the answer to "How many?".
-        return "" if len(found) == 1 and text[:1].isdigit() and text.endswith(".") else "list marker"
-    if not any(sign.isalnum() for sign in text):
-        return "no words"
-    if piece.kind == "heading":
-        return "" if _is_full_sentence(text) else "heading"
-    if len(text) > LONGEST_PHRASE:
-        return "question" if _is_question(text[-LONGEST_PHRASE:]) and piece.kind == "prose" else ""
-    if number and number + 1 < len(found) and piece.kind == "prose" and _is_bold_title(text):
-        return "heading"
-    if piece.kind == "item":
-        # A list item is one piece; it asserts something as soon as one of its sentences does.
-        reasons = [_why_no_sentence(sentence) for sentence in _sentences_of(text)]
-        return "" if "" in reasons else reasons[0]
-    return _why_no_sentence(text)
+def _check(kind: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise UnknownNameError(kind, name, known)
 
 
-def _sentences_of(text: str) -> list[str]:
-    cuts = [0, *sentence_ends(text, 0, len(text)), len(text)]
-    return [text[left:right].strip() for left, right in pairwise(cuts)]
+def _claim(piece: Piece, reading: Reading, reason: str, own: Phrases) -> Claim:
+    span = piece.span
+    if reason:
+        return Claim(span.text, span.start, span.end, False, reason, reading.text, reading.lead_in)
+    if piece.kind in {"code", "data"}:
+        return Claim(span.text, span.start, span.end, True, "", span.text)
+    before = reading.before if _points_back(reading.text, own) else ""
+    said = judge_text(reading, own)
+    return Claim(span.text, span.start, span.end, True, "", said, reading.lead_in, before)
 
 
-def _why_no_sentence(text: str) -> str:
-    plain = " ".join(text.split()).strip(_EDGE_MARKS).replace("**", "").replace("__", "")
-    low = plain.lower()
-    phrases = english()
-    bare = low.rstrip(".!… ")
-    if not any(sign.isalnum() for sign in plain):
-        return "no words"
-    if phrases.citation.fullmatch(low):
-        return "citation marker"
-    if phrases.bare_answer.fullmatch(bare):
-        return "bare yes or no"
-    if phrases.greeting.fullmatch(bare) or phrases.greeting.fullmatch(bare.rstrip(",:")):
-        return "greeting"
-    if phrases.offer.fullmatch(low.rstrip(".!? ")) and _is_mere_offer(low):
-        return "offer of help"
-    if _is_question(text):
-        return "question"
-    if refuses(plain):
-        return "refusal"
-    if phrases.lead_in.fullmatch(low) or (low.endswith(":") and _is_label(low)):
-        return "lead-in"
-    return ""
+def _points_back(said: str, own: Phrases) -> bool:
+    low = said[:40].lower()
+    return own.pronoun.match(low) is not None or low.partition(" ")[0] in AUXILIARIES
 
 
-def _is_mere_offer(low: str) -> bool:
-    if low.startswith(("would", "do you", "can", "may i", "could", "shall", "should", "how", "is there")):
-        return low.rstrip("\"'”’*_) ").endswith("?")
-    return not re.search(r"[;:]|\b(?:but|however)\b.*\b(?:is|are|was|were|has|have)\b", low)
-
-
-def _is_question(text: str) -> bool:
-    if _QUESTION.search(text[-40:]):
-        return True
-    # 'He asked "Why?"' tells something; '"Why?"' alone asks.
-    tail = text[-LONGEST_PHRASE:].strip()
-    return _QUOTED_QUESTION.fullmatch(tail) is not None
-
-
-def _is_label(low: str) -> bool:
-    """Tell whether a piece with a colon at its end is a mere title: few words and no verb."""
-    return (
-        len(low.split()) <= 5
-        and not english().finite_verb.search(low)
-        and not any(sign.isdigit() for sign in low)
-    )
-
-
-def _is_full_sentence(text: str) -> bool:
-    return text.rstrip("*_ ")[-1:] in tuple(".!。") and len(text.split()) >= 4
-
-
-def _is_bold_title(text: str) -> bool:
-    marks = text[:2]
-    if marks not in {"**", "__"} or not text.endswith(marks) or marks in text[2:-2]:
-        return False
-    return text[2:-2].rstrip()[-1:] not in tuple(".!?。！？") and len(text.split()) <= 8
+def _in_clauses(claim: Claim, language: str, own: Phrases) -> Iterator[Claim]:
+    parts = clauses(claim.text, language, own)
+    if len(parts) == 1:
+        yield claim
+        return
+    for number, part in enumerate(parts):
+        text = claim.text[part.start : part.end]
+        said = plain_text(text[part.skip :])
+        if number + 1 < len(parts):
+            said = said.rstrip(",;；· ") + "."
+        if part.subject:
+            said = f"{plain_text(part.subject)} {said}"
+        elif number:
+            said = said[:1].upper() + said[1:]
+        elif claim.lead_in and claim.judge_text.startswith(claim.lead_in):
+            said = f"{claim.lead_in} {said}"
+        # What a later clause points back to is the clause in front of it.
+        before = claim.before if number == 0 else plain_text(claim.text[: part.start]).rstrip(",; ")
+        yield replace(
+            claim,
+            text=text,
+            start=claim.start + part.start,
+            end=claim.start + part.end,
+            judge_text=said,
+            before=before if number == 0 or (not part.subject and _points_back(said, own)) else "",
+        )

@@ -41,6 +41,8 @@ class Rules:
         personal_titles: Titles that are never said of an office of "the U.S."
         ordinals: Whether "3." is how "third" is written.
         marks: Further marks that end a sentence.
+        exact: Abbreviations of `maybe_last` that are one in just this spelling.
+        suffixes: Abbreviations at the end of compounds, such as "-str." for a street.
         model: Punkt's.
     """
 
@@ -55,6 +57,8 @@ class Rules:
     personal_titles: frozenset[str]
     ordinals: bool
     marks: str
+    exact: frozenset[str]
+    suffixes: tuple[str, ...]
     model: PunktModel
 
     def begins_sentence(self, word: str) -> bool:
@@ -122,6 +126,8 @@ def _rules(language: str, abbreviations: tuple[str, ...]) -> Rules:
         personal_titles=words("personal_titles"),
         ordinals=bool(own.get("ordinals", False)),
         marks=str(own.get("marks", "")),
+        exact=frozenset(word for word in maybe if word != word.lower()),
+        suffixes=tuple(sorted(words("suffixes"))),
         model=PunktModel(parameters(language), never | maybe),
     )
 

@@ -6,13 +6,16 @@ any sentence, and it errs on the side of plain prose: an answer that merely look
 
 from __future__ import annotations
 
-import re
+import json
 from dataclasses import dataclass
 from typing import Literal
 
+from ragjudge.text import markup
 from ragjudge.text.spans import trimmed
 
-BlockKind = Literal["prose", "item", "heading", "header", "row", "code", "marker"]
+BlockKind = Literal["prose", "item", "heading", "header", "row", "code", "data", "marker"]
+# A value of JSON that is longer than this is looked at no further.
+_LONGEST_DATA = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +23,19 @@ class Block:
     """A run of text that no sentence crosses.
 
     Attributes:
-        kind: ``prose`` is cut into sentences, all others stay whole. ``header`` is the first row of a table,
-            ``marker`` a list mark with nothing behind it.
+        kind: ``prose`` and ``item`` are cut into sentences, all others stay whole. ``header`` is the first
+            row of a table, ``data`` a value of JSON, ``marker`` a list mark with nothing behind it.
         start: Offset of its first character that is neither white space nor markup.
         end: Offset behind its last one.
+        indent: How far its first line is indented, in columns; tells nested items.
+        number: The figure in front of a numbered item, 0 for any other block.
     """
 
     kind: BlockKind
     start: int
     end: int
+    indent: int = 0
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +51,11 @@ class Layout:
     blocks: tuple[Block, ...]
 
 
-_LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]*(?:\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]|\Z)")
-_QUOTE = re.compile(r"(?:[ \t]{0,3}>(?![\d=])[ \t]?)+")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?=[ \t]|$)")
-_BULLET = re.compile(r"[ \t]*(?:[-*+–·](?=[ \t]|$)|[•‣◦▪●])[ \t]*")
-_NUMBER = re.compile(
-    r"[ \t]*(?:(?P<value>\d{1,3}|[a-z]|[ivx]{2,4})(?P<mark>[.)])(?=[ \t]|$)"
-    r"|\((?P<inner>\d{1,3}|[a-z]|[ivx]{2,4})\)(?=[ \t]|$)"
-    r"|(?P<glued>\d{1,2})[.)](?=[A-Z][a-z]))[ \t]*"
-)
-_TASK = re.compile(r"\[[ xX]\][ \t]+")
-_LABEL = re.compile(r"[ \t]*(?:\*\*|__)?[A-Z][^:.!?\n]{0,40}:(?:\*\*|__)?[ \t]+\S")
-_REFERENCE = re.compile(r"[ \t]*\[\^?\w{1,20}\]:?[ \t]+\S")
-_ENDS_SENTENCE = re.compile(r"[.!?:。！？][\"'”’)\]*_]{0,4}$")
-
-
 def layout(text: str) -> Layout:
     """Find the blocks of a text, in time linear in its length."""
+    text = markup.blanked(text)
+    if _is_json(text):
+        return Layout(text, (Block("data", *trimmed(text, 0, len(text))),))
     return _Reader(text).read()
 
 
@@ -73,15 +67,17 @@ class _Reader:
         self._blocks: list[Block] = []
         self._blanks: list[tuple[int, int]] = []
         self._open: BlockKind | None = None
-        self._start = self._end = 0
+        self._start = self._end = self._indent = self._number = 0
         self._last_line = ""
         self._depth = 0
         self._fence = ""
         self._fence_depth = 0
         self._in_table = False
+        self._following = ""
+        self._numbers = {0}
 
     def read(self) -> Layout:
-        lines = [(m.start(), m.start() + len(m.group().rstrip())) for m in _LINE.finditer(self._text)]
+        lines = [(m.start(), m.start() + len(m.group().rstrip())) for m in markup.LINE.finditer(self._text)]
         contents = [self._unquoted(start, end) for start, end in lines]
         for number, (start, end, depth) in enumerate(contents):
             line = self._text[start:end]
@@ -91,12 +87,13 @@ class _Reader:
             if depth != self._depth and not (self._open == "prose" and depth == 0 and line[:1].islower()):
                 self._close()
                 self._depth = depth
-            self._line(line, start, end, self._text[following[0] : following[1]])
+            self._following = self._text[following[0] : following[1]]
+            self._line(line, start, end)
         self._close()
         return Layout(self._viewed(), tuple(self._blocks))
 
     def _unquoted(self, start: int, end: int) -> tuple[int, int, int]:
-        match = _QUOTE.match(self._text, start, end)
+        match = markup.QUOTE.match(self._text, start, end)
         if match is None:
             return start, end, 0
         self._blanks.append((start, match.end()))
@@ -122,45 +119,46 @@ class _Reader:
             self._extend("code", start, end, line)
         return True
 
-    def _line(self, line: str, start: int, end: int, following: str) -> None:
+    def _line(self, line: str, start: int, end: int) -> None:
         if not line.strip():
             self._close()
-        elif fence := _opening_fence(line):
+        elif fence := markup.opening_fence(line):
             self._close()
             self._fence, self._fence_depth = fence, self._depth
-        elif match := _HEADING.match(line):
+        elif match := markup.HEADING.match(line):
             self._close()
             tail = line.rstrip("#")
             cut = len(tail) if tail[-1:].isspace() and tail != line else len(line)
             self._add("heading", start + match.end(), start + max(cut, match.end()))
-        elif self._underline(line) or self._table_line(line, start, end, following):
+        elif self._underline(line) or self._table_line(line, start):
             pass
+        elif "<" in line:
+            self._tagged(line, start)
         else:
             self._flow(line, start, end)
 
     def _underline(self, line: str) -> bool:
         """Take a rule, or the underline that makes the line before it a heading."""
-        marks = "".join(line.split())
-        if len(marks) < 3 or marks[0] not in "-*_=" or marks.strip(marks[0]):
-            return False
-        if marks[0] == "=" and self._open != "prose":
+        mark = markup.rule_mark(line)
+        if not mark or (mark == "=" and self._open != "prose"):
             return False
         is_one_line = "\n" not in self._text[self._start : self._end]
-        if marks[0] in "-=" and self._open == "prose" and is_one_line:
+        if mark in "-=" and self._open == "prose" and is_one_line:
             # A rule below a full sentence is a rule: a heading that asserts something must not be lost.
-            self._open = "prose" if _ENDS_SENTENCE.search(self._last_line[-8:]) else "heading"
+            ends = markup.ENDS_SENTENCE.search(self._last_line[-8:])
+            self._open = "prose" if ends else "heading"
         self._close()
         return True
 
-    def _table_line(self, line: str, start: int, end: int, following: str) -> bool:
+    def _table_line(self, line: str, start: int) -> bool:
         if "|" not in line:
             self._in_table = False
             return False
-        if _is_separator(line):
+        if markup.is_separator(line):
             self._close(table=True)
             return True
         bare = line.strip()
-        is_header = not self._in_table and _is_separator(following)
+        is_header = not self._in_table and markup.is_separator(self._following)
         if not (is_header or self._in_table or (len(bare) > 2 and bare[0] == bare[-1] == "|")):
             return False
         self._close(table=True)
@@ -170,11 +168,34 @@ class _Reader:
             self._add("header" if is_header else "row", left, left + len(inner))
         return True
 
+    def _tagged(self, line: str, start: int) -> None:
+        """Take a line with HTML: its block tags are no part of any sentence, and end one."""
+        for number, (name, left, right) in enumerate(markup.tagged_parts(line)):
+            if number:
+                self._close()
+            part = line[left:right]
+            if not part.strip():
+                continue
+            if name[:1] == "h" and name[1:].isdigit():
+                self._add("heading", start + left, start + right)
+            elif name == "li":
+                self._add("item", start + left, start + right)
+            else:
+                self._flow(part if number == 0 else part.strip(), *self._bounds(part, start + left))
+
+    @staticmethod
+    def _bounds(part: str, start: int) -> tuple[int, int]:
+        return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
     def _flow(self, line: str, start: int, end: int) -> None:
         """Take a line of a paragraph or of a list."""
-        if behind := self._item_mark(line):
+        behind = markup.item_mark(line, self._last_line if self._open == "prose" else None)
+        number = markup.item_number(line[:behind])
+        if behind and self._belongs_to_list(number, is_bare=behind == len(line)):
             self._close()
-            self._open = "item"
+            self._open, self._number = "item", number
+            self._numbers.add(number)
+            self._indent = markup.indent_of(line)
             self._start, self._end = start + behind, start + behind
             if behind < len(line):
                 self._extend("item", start + behind, end, line)
@@ -182,11 +203,22 @@ class _Reader:
                 # Until a next line fills it, the mark itself is all there is.
                 self._blocks.append(Block("marker", *trimmed(self._text, start, end)))
             return
+        if markup.is_bold_line(line) and not (self._open == "item" and line[:1].isspace()):
+            self._close()
+            self._add("prose", start, end)
+            return
         if self._open == "item" and line[:1].isspace() and self._start == self._end:
             self._blocks.pop()
         elif self._begins_anew(line):
             self._close()
         self._extend("item" if self._open == "item" else "prose", start, end, line)
+
+    def _belongs_to_list(self, number: int, *, is_bare: bool) -> bool:
+        """Tell whether a figure counts items, or is the ordinal or the day that a sentence begins with."""
+        if is_bare or number - 1 in self._numbers or number < 2:
+            return True
+        last = self._open or (self._blocks[-1].kind if self._blocks else "")
+        return last == "item" or markup.item_number(self._following) == number + 1
 
     def _begins_anew(self, line: str) -> bool:
         if self._open == "item":
@@ -194,25 +226,10 @@ class _Reader:
             return self._start == self._end or not (line[:1].isspace() or line[:1].islower())
         if self._open != "prose":
             return False
-        if _REFERENCE.match(line):
-            return bool(_ENDS_SENTENCE.search(self._last_line[-8:]) or _REFERENCE.match(self._last_line))
-        return bool(_LABEL.match(line) and _LABEL.match(self._last_line))
-
-    def _item_mark(self, line: str) -> int:
-        """Return the length of the list mark in front of a line, 0 when there is none."""
-        if match := _BULLET.match(line):
-            # A wrapped line may begin with a dash or a plus sign.
-            if self._open == "prose" and line.lstrip()[0] in "+–·":
-                return 0
-        elif match := _NUMBER.match(line):
-            value = match["value"] or match["inner"] or match["glued"]
-            # A wrapped line may begin with the figure that ends its sentence.
-            if self._open == "prose" and value not in {"1", "a", "i"} and not self._last_line.endswith(":"):
-                return 0
-        if match is None:
-            return 0
-        task = _TASK.match(line, match.end())
-        return task.end() if task else match.end()
+        if markup.REFERENCE.match(line):
+            ends = markup.ENDS_SENTENCE.search(self._last_line[-8:])
+            return bool(ends or markup.REFERENCE.match(self._last_line))
+        return bool(markup.LABEL.match(line) and markup.LABEL.match(self._last_line))
 
     def _extend(self, kind: BlockKind, start: int, end: int, line: str) -> None:
         if self._open != kind or self._start == self._end:
@@ -223,23 +240,25 @@ class _Reader:
     def _add(self, kind: BlockKind, start: int, end: int) -> None:
         left, right = trimmed(self._text, start, end)
         if left < right:
-            self._blocks.append(Block(kind, left, right))
+            self._blocks.append(Block(kind, left, right, self._indent, self._number))
 
     def _close(self, *, table: bool = False) -> None:
         if self._open is not None:
             self._add(self._open, self._start, self._end)
         self._open, self._start, self._end = None, 0, 0
+        self._indent = self._number = 0
         self._last_line = ""
         self._fence = ""
         self._in_table = table
 
 
-def _opening_fence(line: str) -> str:
-    match = _FENCE.match(line)
-    if match is None or (match[1][0] == "`" and "`" in line[match.end() :]):
-        return ""
-    return match[1]
-
-
-def _is_separator(line: str) -> bool:
-    return "|" in line and "-" in line and not line.strip("|-: \t")
+def _is_json(text: str) -> bool:
+    """Tell whether the whole text is one object or list of JSON."""
+    bare = text.strip()
+    if len(bare) > _LONGEST_DATA or bare[:1] + bare[-1:] not in {"{}", "[]"} or '"' not in bare:
+        return False
+    try:
+        json.loads(bare)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""The wording of sentences that assert nothing, read from ``data/phrases_english.yaml``."""
+"""The wording of sentences that assert nothing, read from ``data/phrases``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from importlib import resources
 from typing import Any
 
 _PART = re.compile(r"<<(\w+)>>")
+_NEVER = "(?!)"
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Compiled patterns; what each must match is said in the data file.
+    """Compiled patterns; what each must match is said beside the data files.
 
     All are for lower-case text with single spaces.
     """
@@ -29,24 +30,63 @@ class Phrases:
     refusal_lead: re.Pattern[str]
     turn: re.Pattern[str]
     doubt: re.Pattern[str]
+    coordinator: re.Pattern[str]
+    own_subject: re.Pattern[str]
+    pronoun: re.Pattern[str]
+    knows_verbs: bool
+
+    def is_lead_in(self, low: str) -> bool:
+        """Tell whether a sentence in lower case is a formula that leads into what follows."""
+        return self.lead_in.fullmatch(low) is not None
 
 
 @functools.cache
-def english() -> Phrases:
-    """Return the English patterns; read on first use."""
+def phrases_of(language: str) -> tuple[Phrases, ...]:
+    """Return the patterns of a language, and behind them the English ones: models fall back to English.
+
+    Args:
+        language: A name as `languages.language_name` returns it.
+    """
+    own = _read(language)
+    return (own,) if language == "english" else (own, phrases_of("english")[0])
+
+
+@functools.cache
+def _read(language: str) -> Phrases:
     import yaml
 
-    file = resources.files("ragjudge.text") / "data" / "phrases_english.yaml"
+    file = resources.files("ragjudge.text") / "data" / "phrases" / f"{language}.yaml"
     source: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    parts = {name: _joined(value) for name, value in source.pop("parts").items()}
+    parts = {name: _joined(value) for name, value in source.pop("parts", {}).items()}
 
-    def compiled(value: str | list[str]) -> re.Pattern[str] | tuple[re.Pattern[str], ...]:
-        if isinstance(value, list):
-            return tuple(re.compile(_filled(_joined(item), parts)) for item in value)
-        return re.compile(_filled(_joined(value), parts))
+    def compiled(key: str) -> re.Pattern[str]:
+        return re.compile(_filled(_joined(source.get(key, _NEVER)), parts))
 
-    patterns: dict[str, Any] = {name: compiled(value) for name, value in source.items()}
-    return Phrases(**patterns)
+    def listed(key: str) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(_filled(_joined(item), parts)) for item in source.get(key, []))
+
+    return Phrases(
+        greeting=compiled("greeting"),
+        bare_answer=compiled("bare_answer"),
+        offer=compiled("offer"),
+        lead_in=compiled("lead_in"),
+        citation=compiled("citation"),
+        finite_verb=compiled("finite_verb"),
+        refusal_open=listed("refusal_open"),
+        refusal=listed("refusal"),
+        refusal_lead=compiled("refusal_lead"),
+        turn=compiled("turn"),
+        doubt=compiled("doubt"),
+        coordinator=_word(source.get("coordinator", "")),
+        own_subject=_word(source.get("own_subject", "")),
+        pronoun=_word(source.get("pronoun", "")),
+        knows_verbs="finite_verb" in source,
+    )
+
+
+def _word(alternatives: str) -> re.Pattern[str]:
+    """Compile a choice of words; each must end where a word ends."""
+    return re.compile(rf"(?:{_joined(alternatives)})(?![\w'’])" if alternatives else _NEVER)
 
 
 def _joined(block: str) -> str:

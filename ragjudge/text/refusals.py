@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragjudge.text.phrases import Phrases, english
+from ragjudge.text.phrases import Phrases, phrases_of
 
 # The wording never needs more. A longer piece is taken as it is, which also bounds the patterns' time.
 LONGEST_PHRASE = 600
@@ -13,18 +13,23 @@ _EDGES = "\"'“”‘’*_()[]>.!… "
 _INVITATION = re.compile(r"(?:please|if you|you can (?:ask|try)|feel free|let me know)\b")
 
 
-def refuses(sentence: str) -> bool:
+def refuses(sentence: str, language: str = "english") -> bool:
     """Tell whether a sentence says, and says only, that there is no answer.
 
     One that turns to something else ("I don't know the year, but it was under Napoleon") does not refuse.
 
     Args:
-        sentence: One sentence, in English to be recognised.
+        sentence: One sentence.
+        language: Its language, as `languages.language_name` returns it; English is recognised in any.
     """
     if len(sentence) > LONGEST_PHRASE:
         return False
-    phrases = english()
-    core = _without_leads(" ".join(sentence.lower().split()).strip(_EDGES), phrases)
+    low = " ".join(sentence.lower().split()).strip(_EDGES)
+    return any(_refuses(low, phrases) for phrases in phrases_of(language))
+
+
+def _refuses(low: str, phrases: Phrases) -> bool:
+    core = _without_leads(low, phrases)
     first, *others = [part for part in phrases.turn.split(core) if part] or [""]
     return _says_no(first, phrases) and all(
         _says_no(part, phrases) or _INVITATION.match(part) is not None for part in others

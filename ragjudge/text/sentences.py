@@ -2,57 +2,91 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragjudge.text.boundaries import sentence_ends
-from ragjudge.text.markdown import BlockKind, layout
+from ragjudge.text.inline_lists import inline_marks
+from ragjudge.text.languages import Rules, rules
+from ragjudge.text.markdown import Block, BlockKind, layout
+from ragjudge.text.normal import normalised
 from ragjudge.text.spans import Span, trimmed
 
 __all__ = ["Piece", "Span", "pieces", "sentences"]
 
+# "- **Speed.** It is fast.": what an item is about, not a sentence of its own.
+_RUN_IN_TITLE = re.compile(r"(\*\*|__)(?=\S)[^*_.!?]{1,60}[.!?:]?\1[.:]?")
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A sentence, or a block that is never cut, and the kind of block it stands in.
+    """A sentence, or a block that is never cut, and the block it stands in.
 
     Attributes:
         span: The characters and where they are.
         kind: See `markdown.Block`.
+        block: The index of its block; the pieces of one paragraph or item share it.
+        indent: How far its block is indented, in columns.
     """
 
     span: Span
     kind: BlockKind
+    block: int = 0
+    indent: int = 0
 
 
-def sentences(text: str) -> tuple[Span, ...]:
+def sentences(text: str, language: str = "english", abbreviations: tuple[str, ...] = ()) -> tuple[Span, ...]:
     """Cut a text into sentences.
 
-    A list item, a table row, a heading and a code block are one piece each; running prose is cut where
-    sentences end, whether or not its lines are wrapped. What is left out is white space and markup: list,
-    heading, quote and fence marks, table rules. A last sentence without a full stop is kept.
+    A table row, a heading and a code block are one piece each; prose and list items are cut where sentences
+    end, whether or not their lines are wrapped. What is left out is white space and markup: list, heading,
+    quote and fence marks, table rules, HTML tags between blocks. A last sentence without a full stop is kept.
 
     Args:
         text: Any text; plain prose and Markdown alike.
+        language: Name or ISO 639-1 code of one of `languages.LANGUAGES`.
+        abbreviations: Further abbreviations behind which no sentence ends.
 
     Returns:
         The pieces in order, disjoint, never empty; ``span.text == text[span.start:span.end]``.
+
+    Raises:
+        UnknownNameError: The splitter does not know the language.
     """
-    return tuple(piece.span for piece in pieces(text))
+    return tuple(piece.span for piece in pieces(text, language, abbreviations))
 
 
-def pieces(text: str) -> tuple[Piece, ...]:
+def pieces(text: str, language: str = "english", abbreviations: tuple[str, ...] = ()) -> tuple[Piece, ...]:
     """Cut a text as `sentences` does and say what kind of block each piece stands in."""
-    found = layout(text)
+    known = rules(language, abbreviations)
+    source = normalised(text)
+    found = layout(source.text)
     result: list[Piece] = []
-    for block in found.blocks:
-        cuts = [block.end]
-        if block.kind == "prose":
-            cuts = [*sentence_ends(found.view, block.start, block.end), block.end]
-        start = block.start
-        for cut in cuts:
+    for number, block in enumerate(found.blocks):
+        for kind, start, cut in _ranges(found.view, block, known):
             # The view has quote marks blanked, so that a piece begins behind them.
             left, right = trimmed(found.view, start, cut)
             if left < right:
-                result.append(Piece(Span(text[left:right], left, right), block.kind))
-            start = cut
+                result.append(Piece(source.span(left, right), kind, number, block.indent))
     return tuple(result)
+
+
+def _ranges(view: str, block: Block, known: Rules) -> Iterator[tuple[BlockKind, int, int]]:
+    """Yield the ranges of a block, and what kind of piece each is."""
+    if block.kind not in {"prose", "item"}:
+        yield block.kind, block.start, block.end
+        return
+    kind: BlockKind = block.kind
+    start = block.start
+    for mark, behind in [*inline_marks(view, block.start, block.end, block.number), (block.end, block.end)]:
+        cut = start
+        for cut_at in [*sentence_ends(view, _behind_title(view, kind, start, mark), mark, known), mark]:
+            yield kind, cut, cut_at
+            cut = cut_at
+        kind, start = "item", behind
+
+
+def _behind_title(view: str, kind: BlockKind, start: int, end: int) -> int:
+    title = _RUN_IN_TITLE.match(view, start, end) if kind == "item" else None
+    return title.end() if title else start

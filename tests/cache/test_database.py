@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import sqlite3
 from contextlib import closing
@@ -156,30 +155,6 @@ def test_overwriting_a_row_that_names_a_file_leaves_the_file(folder: Path, tmp_p
         assert store.write_error is None
         assert store.get(key(check())) == YES
     assert secret.read_text(encoding="utf-8") == "keep me"
-
-
-def test_garbage_in_place_of_a_database_is_one_sentence(folder: Path) -> None:
-    database(folder).write_bytes(os.urandom(50_000))
-    assert_refused(folder, str(folder))
-
-
-def test_an_overwritten_beginning_is_one_sentence(folder: Path) -> None:
-    data = database(folder).read_bytes()
-    database(folder).write_bytes(data[:100] + b"\xff" * 4000 + data[4100:])
-    assert_refused(folder, str(folder))
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_truncated_database_is_one_sentence(tmp_path: Path, share: float) -> None:
-    folder = tmp_path / "cache"
-    calls = [check(f"Claim {number}.") for number in range(200)]
-    with Store(folder) as store:
-        for call in calls:
-            put(store, call)
-    data = database(folder).read_bytes()
-    database(folder).write_bytes(data[: int(len(data) * share)])
-    with pytest.raises(CacheError, match="cannot be"), Store(folder) as store:
-        store.get_many(key(call) for call in calls)
 
 
 def test_an_empty_file_becomes_a_cache(tmp_path: Path) -> None:

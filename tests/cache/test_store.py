@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragjudge.cache import store as store_module
+from ragjudge.cache import database as database_module
 from ragjudge.cache.disk import TextCache
 from ragjudge.cache.keys import request_of
 from ragjudge.cache.rows import RowStore
@@ -105,8 +105,13 @@ def test_stats_count_calls_by_template_and_judges_by_name(store: RowStore) -> No
     store.remember_judge("fake", JUDGE.document)
     stats = store.stats()
     assert (stats.calls, stats.texts, stats.damaged) == (3, 1, 0)
-    assert stats.templates == {"holistic@2": 1, "support@1": 2}
-    assert stats.judges == {"fake": (JUDGE.fingerprint,)}
+    assert {name: share.calls for name, share in stats.templates.items()} == {"holistic@2": 1, "support@1": 2}
+    assert stats.judges.keys() == {JUDGE.fingerprint}
+    assert stats.judges[JUDGE.fingerprint][:2] == (("fake",), 3)
+    size = sum(share.bytes for share in stats.templates.values())
+    assert stats.judges[JUDGE.fingerprint].bytes == size
+    assert {name: share.calls for name, share in stats.ages.items()} in ({}, {"up to 1 day": 3})
+    assert stats.text_bytes == len(LONG) + 2
     assert stats.bytes > 0
 
 
@@ -332,9 +337,9 @@ def test_closing_does_not_raise_while_nothing_can_be_written(
 def test_a_real_full_database_loses_nothing_of_the_run(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         put(store, check())
-        assert store._cache is not None
-        ((pages,),) = store._cache._sql("PRAGMA page_count").fetchall()
-        store._cache._sql(f"PRAGMA max_page_count = {pages}").fetchall()
+        with store.changing() as cache:
+            ((pages,),) = cache._sql("PRAGMA page_count").fetchall()
+        cache._sql(f"PRAGMA max_page_count = {pages}").fetchall()
         calls = [check(f"{number} " * 300) for number in range(30)]
         for call in calls:
             put(store, call)
@@ -348,7 +353,7 @@ def test_a_real_full_database_loses_nothing_of_the_run(tmp_path: Path) -> None:
 def test_a_database_that_stays_locked_costs_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
     with (
         Store(tmp_path) as store,
         closing(sqlite3.connect(database(tmp_path), isolation_level=None)) as other,
@@ -385,7 +390,7 @@ def test_a_lock_held_for_a_moment_is_waited_for(tmp_path: Path) -> None:
 def test_an_opening_that_never_ends_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ragjudge.cache.lock import opening_lock
 
-    monkeypatch.setattr(store_module, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
     with opening_lock(tmp_path, 1.0), pytest.raises(CacheError, match="being opened by another process"):
         Store(tmp_path)
 

@@ -33,7 +33,16 @@ def suite(tmp_path: Path, rows: Path) -> Path:
 
 
 def test_score_prints_the_claims_and_returns_1_when_it_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["score", "faithfulness", "--judge", "fake", "--context", CONTEXT, "--output", f"{GOOD} {BAD}"]
+    arguments = [
+        "score",
+        "faithfulness",
+        "--judge",
+        "fake",
+        "--context",
+        CONTEXT,
+        "--output",
+        f"{GOOD} {BAD}",
+    ]
     assert run(arguments) == 1
     printed = capsys.readouterr().out
     assert "0.500 < 0.700" in printed
@@ -46,7 +55,12 @@ def test_score_writes_json_with_the_names_of_the_report(capsys: pytest.CaptureFi
     arguments = ["--judge", "fake", "--context", CONTEXT, "--output", GOOD, "--format", "json"]
     assert run(["score", "faithfulness", *arguments]) == 0
     score = json.loads(capsys.readouterr().out)
-    assert (score["value"], score["status"], score["passed"], score["threshold"]) == (1.0, "scored", True, 0.7)
+    assert (score["value"], score["status"], score["passed"], score["threshold"]) == (
+        1.0,
+        "scored",
+        True,
+        0.7,
+    )
     assert set(score["items"][0]) >= {
         "text", "start", "end", "verdict", "probability", "label_mass", "chunk", "chunk_by",
     }  # fmt: skip
@@ -94,7 +108,7 @@ def test_a_replay_with_a_changed_context_is_exit_code_4_and_names_row_and_metric
     suite: Path, rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["run", str(suite), "--quiet"]) == 1
-    rows.write_text(rows.read_text(encoding="utf-8").replace("1991.\"]", "1992.\"]", 1), encoding="utf-8")
+    rows.write_text(rows.read_text(encoding="utf-8").replace('1991."]', '1992."]', 1), encoding="utf-8")
     capsys.readouterr()
     assert run(["run", str(suite), "--replay"]) == 4
     error = capsys.readouterr().err
@@ -104,7 +118,9 @@ def test_a_replay_with_a_changed_context_is_exit_code_4_and_names_row_and_metric
 
 def test_quiet_prints_one_line(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(suite), "-q"]) == 1
-    assert capsys.readouterr().out.splitlines() == ["FAILED  rows: 1 passed, 1 failed; scores: 1 passed, 1 failed"]
+    assert capsys.readouterr().out.splitlines() == [
+        "FAILED  rows: 1 passed, 1 failed; scores: 1 passed, 1 failed"
+    ]
 
 
 def test_the_suites_own_cache_is_used_unless_another_is_named(suite: Path, tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_the_metadata_are_those_the_formats_own_library_wrote(real: Path) -> Non
         "a.u64": 2**63,
         "a.f64": 0.1,
         "tokenizer.ggml.tokens": ArrayShape("string", 4),
-        "tokenizer.ggml.scores": ArrayShape("f32", 2),
-        "tokenizer.ggml.token_type": ArrayShape("i32", 3),
+        "tokenizer.ggml.scores": ArrayShape("f32", 2, (0.5, 1.5)),
+        "tokenizer.ggml.token_type": ArrayShape("i32", 3, (1, 1, 3)),
     }
     assert found["tokenizer.ggml.add_bos_token"] is False
 

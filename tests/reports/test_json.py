@@ -27,6 +27,7 @@ SMALL = """\
     "judge_seconds": 0.0,
     "wall_seconds": 0.0
   },
+  "partial": false,
   "summary": {},
   "passed": true,
   "rows": [

@@ -279,7 +279,9 @@ def test_a_judge_s_file_is_looked_for_beside_the_suite_first(
 
 
 ACCEPTED_IN_ASSERT = "by, context, label, mode, on_empty, provider, reference, threshold, type"
-ACCEPTED_AT_TOP = "assert, cache, dataset, defaults, description, judge, judges, prefix_store, providers, tests"
+ACCEPTED_AT_TOP = (
+    "assert, cache, dataset, defaults, description, judge, judges, prefix_store, providers, tests"
+)
 METRICS = "answer_relevancy, context_precision, context_recall, context_relevance, faithfulness"
 
 
@@ -299,7 +301,8 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
             TEST + "judge: {id: x, windw: 5}\n",
             (
                 ": judge: unknown key 'windw'. Did you mean 'window'? "
-                "Accepted: batch, chat, gpu_layers, id, threads, window."
+                "Accepted: accept_models, api_key_env, base_url, batch, chat, concurrency, extra, "
+                "gpu_layers, id, identity, max_tokens, model, retries, strategy, threads, timeout, window."
             ),
         ),
         (

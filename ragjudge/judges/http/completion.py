@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -136,7 +135,7 @@ def _text(content: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 40 else None
 
 
 def _tokens(value: Any) -> tuple[Token, ...]:
@@ -148,5 +147,5 @@ def _token(entry: Any) -> Token | None:
     text, logprob = _get(entry, "token"), _get(entry, "logprob")
     if not isinstance(text, str) or isinstance(logprob, bool) or not isinstance(logprob, (int, float)):
         return None
-    # Rounding may give a certain token a little more than certainty.
-    return Token(text, min(0.0, float(logprob))) if math.isfinite(logprob) and logprob < 0.001 else None
+    # A whole number may be larger than any float. Rounding may give a little more than certainty.
+    return Token(text, min(0.0, float(logprob))) if -1e300 < logprob < 0.001 else None

@@ -146,12 +146,16 @@ class HttpJudge(Judge):
                         schedule.done(done)
                         if isinstance(outcome, BaseException):
                             raise outcome
-                        self.usage.judge_seconds += time.perf_counter() - started
+                        self._spend(started)
                         yield done, outcome
                         started = time.perf_counter()
                 finally:
                     client.abort()
         finally:
+            self._spend(started)
+
+    def _spend(self, started: float) -> None:
+        with self._lock:
             self.usage.judge_seconds += time.perf_counter() - started
 
     # -- one call ----------------------------------------------------------------------------------
@@ -177,7 +181,11 @@ class HttpJudge(Judge):
                 self._learn(form, refusals)
                 return found
             refusals[form] = found
-        raise CallFailedError(list(refusals.values())[-1].reason)
+        refusal = list(refusals.values())[-1]
+        failure = CallFailedError(refusal.reason)
+        if refusal.lasting and not self._learnt.able:
+            self._count_failure(failure)
+        raise failure
 
     def _in_form(self, client: Client, question: Call, form: Form) -> Answer | Refusal:
         if form == "logprobs" and isinstance(question, Check):

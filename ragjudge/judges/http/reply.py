@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -137,6 +138,7 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return (
             isinstance(value, int if whole else (int, float))
             and not isinstance(value, bool)
+            and abs(value) != math.inf
             and schema.get("minimum", value) <= value <= schema.get("maximum", value)
         )
     return kind is None or isinstance(value, {"string": str, "boolean": bool}[kind])

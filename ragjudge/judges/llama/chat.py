@@ -1,33 +1,27 @@
 """From a system and a user text to the prompt of a model: its own chat template, or plain text.
 
-The template of a GGUF is a stranger's program: it runs in Jinja's immutable sandbox, once, on two
-placeholder texts. The rendered frame is then filled by plain replacement, so no data ever passes
-through the template.
+The template is rendered a few times on placeholder texts, never on data. The frame that it writes around
+them is then filled by plain replacement.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from types import FrameType
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from ragjudge.errors import ModelFileError
-
-RENDER_DATE = "2025-01-01"
-"""The date that templates see. Some print today's, which would change every prompt every day."""
-
-MOST_STEPS = 500_000
-"""Most lines of Python that a template may run; real ones need a few thousand."""
-
-_MOST_REPEATS = 10_000
-"""Largest factor or exponent that a template may compute with."""
+from ragjudge.judges.llama.sandbox import Message, render_template
+from ragjudge.judges.llama.thinking import NO_THINKING, Past, Thinking, answer_start
 
 _SYSTEM = "RAGJUDGE-SYSTEM-TEXT"
 _USER = "RAGJUDGE-USER-TEXT"
+_THOUGHT = "RAGJUDGE-THOUGHT-TEXT"
+_ANSWER = "RAGJUDGE-ANSWER-TEXT"
+
+_MARK = re.compile(r"<+[^\s<>]{1,60}>+|\[/?[A-Z][A-Z_]*\]|◁[^\s◁▷]{1,60}▷")
+"""What turns are marked with: ``<|im_end|>``, ``[/INST]``, ``<<SYS>>``."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +32,44 @@ class ChatFormat:
         before: Text before the system text.
         between: Text between the system text and the user text.
         after: Text after the user text; the answer's first token comes next.
+        alone: Text before the user text where there is no system text; None = what stands around an empty one.
+        merged: Whether the system text is the head of the user's turn, for want of a turn of its own.
+        thinking: How the model is kept from thinking before it answers.
     """
 
     before: str
     between: str
     after: str
+    alone: str | None = None
+    merged: bool = False
+    thinking: Thinking = field(default=NO_THINKING)
+
+    def head(self, system: str) -> str:
+        """Return everything before the user text."""
+        if not system and self.alone is not None:
+            return self.alone
+        return f"{self.before}{system}{self.between}"
 
     def render(self, system: str, user: str) -> str:
         """Return the whole prompt."""
-        return f"{self.before}{system}{self.between}{user}{self.after}"
+        return f"{self.head(system)}{user}{self.after}"
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """The turn marks in the frame, whether the vocabulary calls them control tokens or not."""
+        texts = (self.before, self.between, self.after, self.alone or "")
+        return frozenset(mark for text in texts for mark in _MARK.findall(text))
 
 
-PLAIN = ChatFormat("", "\n\n", "\nAnswer:")
+PLAIN = ChatFormat("", "\n\n", "\nAnswer:", alone="")
 """For base models, which have no chat template."""
 
 
 def from_template(template: str, *, bos: str, eos: str) -> ChatFormat:
     """Read the frame out of a chat template.
 
-    A template without a system role gets the system text as the head of the user text.
+    A template without a system role gets the system text as the head of the user text. The answer begins
+    behind an empty or closed reasoning block, see `judges.llama.thinking`.
 
     Args:
         template: Jinja source, as the GGUF carries it.
@@ -66,84 +79,110 @@ def from_template(template: str, *, bos: str, eos: str) -> ChatFormat:
     Raises:
         ModelFileError: The template fails, or does not print the texts it is given.
     """
+    printer = _Printer(template, bos, eos)
     failures = []
-    for messages, glue in (
-        ([{"role": "system", "content": _SYSTEM}, {"role": "user", "content": _USER}], None),
-        ([{"role": "user", "content": f"{_SYSTEM}\n\n{_USER}"}], "\n\n"),
-    ):
-        try:
-            text = _render(template, messages, bos=bos, eos=eos)
-        except Exception as error:
-            failures.append(f"{type(error).__name__}: {error}")
-            continue
-        if text.count(_SYSTEM) == 1 and text.count(_USER) == 1 and text.index(_SYSTEM) < text.index(_USER):
-            before, rest = text.split(_SYSTEM)
-            between, after = rest.split(_USER)
-            return ChatFormat(before, glue or between, after)
-        failures.append("it does not print the texts it is given, in order")
+    for parts in (False, True):
+        for merged in (False, True):
+            try:
+                return printer.frame(merged=merged, parts=parts)
+            except Exception as error:
+                failures.append(str(error) if isinstance(error, _NotPrintedError) else _told(error))
     raise ModelFileError(
-        f"the model's chat template cannot be used ({'; '.join(failures)}).",
+        f"the model's chat template cannot be used ({'; '.join(dict.fromkeys(failures))}).",
         hint="choose the plain format with `chat: plain`",
     )
 
 
-def _render(template: str, messages: list[dict[str, str]], *, bos: str, eos: str) -> str:
-    from datetime import datetime, timezone
+class _NotPrintedError(ValueError):
+    """A template does not print what it is given."""
 
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Sandbox(ImmutableSandboxedEnvironment):
-        """Also refuses the operators that make much out of little."""
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
-        intercepted_binops = frozenset(("*", "**", "%"))
 
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator == "%" and isinstance(left, str):
-                raise ValueError("it formats a text with %")
-            if operator != "%" and any(
-                not isinstance(value, (int, float)) or abs(value) > _MOST_REPEATS for value in (left, right)
-            ):
-                raise ValueError(f"it computes with {operator} beyond small numbers")
-            return super().call_binop(context, operator, left, right)
+class _Printer:
+    """Renders one template on placeholder texts."""
 
-    def refuse(message: str) -> NoReturn:
-        raise ValueError(message)
+    def __init__(self, template: str, bos: str, eos: str) -> None:
+        self._template = template
+        self._bos = bos
+        self._eos = eos
 
-    def fixed_date(pattern: str) -> str:
-        return datetime.fromisoformat(RENDER_DATE).replace(tzinfo=timezone.utc).strftime(pattern)
+    def frame(self, *, merged: bool, parts: bool) -> ChatFormat:
+        """Return the frame.
 
-    environment: Any = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
-    environment.globals["raise_exception"] = refuse
-    environment.globals["strftime_now"] = fixed_date
-    compiled = environment.from_string(template)
-    with _bounded(MOST_STEPS):
-        rendered: str = compiled.render(
-            messages=messages, add_generation_prompt=True, bos_token=bos, eos_token=eos, enable_thinking=False
+        Args:
+            merged: Give the template no system message, but the system text as the head of the user's.
+            parts: Give contents as lists of parts.
+
+        Raises:
+            Exception: What the template came to.
+        """
+
+        def said(role: str, text: str, **more: str) -> Message:
+            content: Any = [{"type": "text", "text": text}] if parts else text
+            return {"role": role, "content": content, **more}
+
+        if merged:
+            asked = [said("user", f"{_SYSTEM}\n\n{_USER}")]
+        else:
+            asked = [said("system", _SYSTEM), said("user", _USER)]
+        text = self._render(asked)
+        if text.count(_SYSTEM) != 1 or text.count(_USER) != 1 or text.index(_SYSTEM) > text.index(_USER):
+            raise _NotPrintedError("it does not print the texts it is given, in order")
+        before, rest = text.split(_SYSTEM)
+        between, after = rest.split(_USER)
+        switched = self._tried(asked, thinking=True) not in (None, text)
+        answer = said("assistant", _ANSWER)
+        thought = said("assistant", _ANSWER, reasoning_content=_THOUGHT, thinking=_THOUGHT)
+        past = self._past([*asked, answer], [*asked, thought])
+        after, thinking = answer_start(after, switched=switched, past=past)
+        return ChatFormat(
+            before,
+            "\n\n" if merged else between,
+            after,
+            alone=self._alone(said("user", _USER)),
+            merged=merged,
+            thinking=thinking,
         )
-    return rendered
 
+    def _alone(self, question: Message) -> str | None:
+        text = self._tried([question])
+        return text.split(_USER)[0] if text is not None and text.count(_USER) == 1 else None
 
-@contextmanager
-def _bounded(steps: int) -> Iterator[None]:
-    """Let code run for so many lines of Python: the sandbox bounds what is touched, not how long it takes.
+    def _past(self, plain: Sequence[Message], thought: Sequence[Message]) -> Past:
+        """See how past answers are printed, with and without reasoning."""
+        found = self._pieces(self._tried(plain, generate=False), _USER, _ANSWER)
+        between = self._pieces(self._tried(thought, thinking=True, generate=False), _USER, _THOUGHT, _ANSWER)
+        return Past(found[0] if found else None, *(between or (None, None)))
 
-    Lines are counted and not seconds, so that a template is refused on every machine or on none.
-    """
-    left = steps
+    @staticmethod
+    def _pieces(text: str | None, *marks: str) -> list[str] | None:
+        """Return what stands between placeholders; None unless each comes once, in order."""
+        if text is None or any(text.count(mark) != 1 for mark in marks):
+            return None
+        places = [text.index(mark) for mark in marks]
+        if places != sorted(places):
+            return None
+        return [
+            text[place + len(mark) : after]
+            for place, mark, after in zip(places[:-1], marks, places[1:], strict=False)
+        ]
 
-    def count(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise TimeoutError(f"it runs for more than {steps} steps")
-        return count
+    def _tried(
+        self, messages: Sequence[Message], *, thinking: bool = False, generate: bool = True
+    ) -> str | None:
+        """Render what a template need not know; None when it fails."""
+        try:
+            return self._render(messages, thinking=thinking, generate=generate)
+        except Exception:
+            return None
 
-    previous = sys.gettrace()
-    sys.settrace(count)
-    try:
-        yield
-    finally:
-        sys.settrace(previous)
+    def _render(self, messages: Sequence[Message], *, thinking: bool = False, generate: bool = True) -> str:
+        return render_template(
+            self._template, messages, bos=self._bos, eos=self._eos, thinking=thinking, generate=generate
+        )
 
 
 class Neutraliser:

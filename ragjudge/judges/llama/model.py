@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ragjudge.judges.llama.chat import PLAIN, Neutraliser, from_template
+from ragjudge.judges.llama.chat import ChatFormat, Neutraliser
 from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
 from ragjudge.judges.llama.questions import Question, Questioner, TooLong
+from ragjudge.judges.llama.room import Room
 from ragjudge.judges.trie import Tokens, plan
 from ragjudge.prompts.answers import probability
 from ragjudge.records import (
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
     from ragjudge.judges.llama.grammar import Logits
     from ragjudge.judges.llama.native import Engine
     from ragjudge.judges.llama.prefix_store import PrefixStore
+    from ragjudge.judges.llama.vocabulary import Vocabulary
 
 DEFAULT_WINDOW = 8192
 """Longest prompt in tokens, when neither the user nor a shorter training context says otherwise."""
-
-MEMORY_STEP = 1024
-"""The memory grows in steps of this many tokens, so that it is not opened anew for each longer prompt."""
 
 
 class Model:
@@ -40,21 +39,20 @@ class Model:
 
     Args:
         engine: The model; owned from now on.
-        plain: Ask in plain text, whatever chat template the file carries.
+        chat: The model's prompt frame.
         window: Longest prompt in tokens; None = 8192, or the training context if that is smaller.
+        rope_switch: See `Room`.
         states: Where states of prefixes are kept beyond this process; None = nowhere.
         usage: Counters to be kept.
-
-    Raises:
-        ModelFileError: The file's chat template cannot be used.
     """
 
     def __init__(
         self,
         engine: Engine,
         *,
-        plain: bool,
+        chat: ChatFormat,
         window: int | None,
+        rope_switch: int | None,
         states: PrefixStore | None,
         usage: JudgeUsage,
     ) -> None:
@@ -62,19 +60,15 @@ class Model:
         self.usage = usage
         self._states = states
         self._labels: dict[tuple[str, ...], LabelTokens] = {}
-        bos, eos = engine.bos(), engine.eos()
-        template = None if plain else engine.chat_template()
-        self.chat = PLAIN
-        if template is not None:
-            self.chat = from_template(template, bos=bos.text if bos else "", eos=eos.text if eos else "")
-        prints_bos = bos is not None and bos.text != "" and self.chat.before.startswith(bos.text)
+        self.chat = chat
         self.questioner = Questioner(
             engine,
-            self.chat,
-            Neutraliser(token.text for token in engine.control_tokens(self.chat.render("", ""))),
-            add_special=engine.adds_bos() and not prints_bos,
+            chat,
+            neutraliser_of(engine, chat),
+            add_special=adds_first_token(engine, chat),
             window=window or min(DEFAULT_WINDOW, engine.training_context or DEFAULT_WINDOW),
         )
+        self._room = Room(self.questioner.window, rope_switch)
 
     def answer(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
         """Answer checks from one token trie, then open prompts one by one. See `Judge.ask`.
@@ -147,7 +141,7 @@ class Model:
         engine = self.engine
         prompts = list(marks)
         needed = max(map(len, prompts)) + engine.settings.batch
-        limits = engine.limits(-(-needed // MEMORY_STEP) * MEMORY_STEP)
+        limits = engine.limits(self._room.cells(needed))
         lengths = [self._useful_mark(marks[prompt]) for prompt in prompts]
         kept = {
             prompt[:length]
@@ -194,7 +188,7 @@ class Model:
         from ragjudge.judges.llama.native import NativeError
 
         engine = self.engine
-        engine.limits(-(-(len(tokens) + call.max_tokens) // MEMORY_STEP) * MEMORY_STEP)
+        engine.limits(self._room.cells(len(tokens) + call.max_tokens))
         decoded, generated = engine.tokens_decoded, engine.tokens_generated
         try:
             reply = engine.generate(tokens, call.grammar, call.max_tokens)
@@ -207,6 +201,19 @@ class Model:
         if not reply.complete:
             return CallFailure(reason=f"the reply was cut at {reply.tokens} tokens", raw=reply.text)
         return Reply(text=reply.text, tokens=reply.tokens)
+
+
+def neutraliser_of(vocabulary: Vocabulary, chat: ChatFormat) -> Neutraliser:
+    """Return what takes the power from everything that steers a model or closes a turn of its frame."""
+    controls = vocabulary.control_tokens(chat.render("", "") + chat.before + chat.between)
+    return Neutraliser((*(token.text for token in controls), *chat.marks))
+
+
+def adds_first_token(vocabulary: Vocabulary, chat: ChatFormat) -> bool:
+    """Say whether the vocabulary's first token stands in front of a prompt, and not in the frame already."""
+    bos = vocabulary.bos()
+    prints_bos = bos is not None and bos.text != "" and chat.before.startswith(bos.text)
+    return vocabulary.adds_bos() and not prints_bos
 
 
 class _Read:

@@ -16,6 +16,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -24,7 +25,14 @@ import numpy as np
 
 from ragjudge.errors import JudgeUnavailableError, ModelFileError
 from ragjudge.judges.llama.grammar import GrammarChoice, Logits
-from ragjudge.judges.llama.settings import EngineSettings, physical_cores
+from ragjudge.judges.llama.parameters import (
+    context_parameters,
+    free_device_bytes,
+    model_parameters,
+    state_scope,
+)
+from ragjudge.judges.llama.room import CELLS_PADDING
+from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.llama.vocabulary import Vocabulary
 from ragjudge.judges.trie import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, Tokens
 
@@ -35,12 +43,6 @@ _ERROR_LEVEL = 4
 """llama.cpp's log level of errors; most of its functions tell their reason nowhere else."""
 
 _last_errors: deque[str] = deque(maxlen=8)
-
-CELLS_PADDING = 256
-"""llama.cpp rounds the number of cells up to a multiple of this."""
-
-_ALL_LAYERS = 10_000
-"""More layers than any model has."""
 
 T = TypeVar("T")
 
@@ -114,6 +116,43 @@ def _reason() -> str:
     return f": {reason.removesuffix('.')}." if reason else "."
 
 
+def _load(library: Any, path: Path, parameters: Any) -> Any:
+    _last_errors.clear()
+    model = library.llama_model_load_from_file(os.fsencode(path), parameters)
+    if not model:
+        raise ModelFileError(f"{path}: llama.cpp cannot load this file as a model{_reason()}")
+    return model
+
+
+@contextmanager
+def open_vocabulary(path: Path) -> Iterator[Vocabulary]:
+    """Open the vocabulary of a model without its weights, for as long as the context lasts.
+
+    Raises:
+        JudgeUnavailableError: llama-cpp-python is missing or of another release.
+        ModelFileError: llama.cpp cannot load the file.
+    """
+    library = _library()
+    model = _load(library, path, model_parameters(library, EngineSettings(), vocabulary_only=True))
+    try:
+        yield Vocabulary(library, library.llama_model_get_vocab(model))
+    finally:
+        library.llama_model_free(model)
+
+
+def free_devices() -> list[int]:
+    """Return the free bytes of each device that llama.cpp can offload layers to; empty = there is none.
+
+    Raises:
+        JudgeUnavailableError: llama-cpp-python is missing or of another release.
+    """
+    if not _library().llama_supports_gpu_offload():
+        return []
+    from llama_cpp._ggml import libggml
+
+    return free_device_bytes(libggml)
+
+
 class Engine(Vocabulary):
     """One open model with one memory. Not safe for two threads at a time.
 
@@ -134,19 +173,13 @@ class Engine(Vocabulary):
         self.tokens_not_restored = 0
         self._seconds = 0.0
         self._timed_tokens = 0
-        parameters = self._c.llama_model_default_params()
-        offload = bool(self._c.llama_supports_gpu_offload())
-        layers = settings.gpu_layers if settings.gpu_layers is not None else (-1 if offload else 0)
-        self.gpu_layers = layers if layers >= 0 else _ALL_LAYERS
-        parameters.n_gpu_layers = self.gpu_layers
+        parameters = model_parameters(self._c, settings)
+        self.gpu_layers = int(parameters.n_gpu_layers)
         self._context: Any = None
         self._memory: Any = None
         self._batch: Any = None
         self._cells = 0
-        _last_errors.clear()
-        self._model: Any = self._c.llama_model_load_from_file(os.fsencode(path), parameters)
-        if not self._model:
-            raise ModelFileError(f"{path}: llama.cpp cannot load this file as a model{_reason()}")
+        self._model: Any = _load(self._c, path, parameters)
         super().__init__(self._c, self._c.llama_model_get_vocab(self._model))
         self.training_context = int(self._c.llama_model_n_ctx_train(self._model))
         if not self.vocabulary_size or self._c.llama_model_has_encoder(self._model):
@@ -165,16 +198,8 @@ class Engine(Vocabulary):
 
     def state_scope(self) -> dict[str, Any]:
         """Return what a kept state depends on besides the model: the build, the machine, the memory."""
-        parameters = self._c.llama_context_default_params()
-        return {
-            "llama_cpp_python": LLAMA_CPP_PYTHON,
-            "system": self._c.llama_print_system_info().decode("utf-8", "replace"),
-            "gpu_layers": self.gpu_layers,
-            "types": [int(parameters.type_k), int(parameters.type_v)],
-            "flash_attention": int(parameters.flash_attn_type),
-            "kv_unified": True,
-            "swa_full": bool(parameters.swa_full),
-        }
+        build = f"{LLAMA_CPP_PYTHON} {self._c.llama_print_system_info().decode('utf-8', 'replace')}"
+        return {"build": build, **state_scope(self._c, self.settings, self.gpu_layers)}
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -187,18 +212,8 @@ class Engine(Vocabulary):
     def _open_context(self, cells: int) -> None:
         self._close_context()
         padded = -(-cells // CELLS_PADDING) * CELLS_PADDING
-        sequences = self.settings.sequences
         _last_errors.clear()
-        parameters = self._c.llama_context_default_params()
-        parameters.n_ctx = padded
-        parameters.n_batch = self.settings.batch
-        parameters.n_ubatch = self.settings.batch
-        parameters.n_seq_max = sequences
-        # Without this, each sequence gets its own share of the cells, and a copy moves buffers.
-        parameters.kv_unified = True
-        # At 0 the output buffer is batch x vocabulary: hundreds of megabytes that are never read.
-        parameters.n_outputs_max = sequences
-        parameters.n_threads = parameters.n_threads_batch = self.settings.threads or physical_cores()
+        parameters = context_parameters(self._c, self.settings, padded)
         self._context = self._c.llama_init_from_model(self._model, parameters)
         self._memory = self._c.llama_get_memory(self._context) if self._context else None
         if not self._memory:

@@ -130,8 +130,8 @@ class Questioner:
     def _mark(self, system: str, shared: str, tokens: Tokens) -> int:
         """Return how far a prompt is what its shared part alone would be."""
         if (system, shared) not in self._prefixes:
-            frame = self._chat.before + system + self._chat.between
-            self._prefixes[system, shared] = self._tokenize(frame + self._neutralise(shared))
+            head = self._chat.head(system)
+            self._prefixes[system, shared] = self._tokenize(head + self._neutralise(shared))
         prefix = self._prefixes[system, shared]
         most = min(len(prefix), len(tokens) - 1)
         # Only what stands right at the border can be tokenised differently: look there first.

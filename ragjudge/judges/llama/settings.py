@@ -5,32 +5,48 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from ragjudge.errors import ConfigError
+from ragjudge.gguf.memory import KvType
 
 MOST_THREADS = 512
 MOST_SEQUENCES = 256
 """What llama.cpp is built for."""
 
+FlashAttention = Literal["auto", "on", "off"]
+Split = Literal["layer", "row", "none"]
+
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How a model is run; nothing here changes an answer beyond floating-point noise.
+    """How a model is run. But for `kv`, nothing here changes an answer beyond floating-point noise.
 
     Attributes:
         threads: Worker threads, 1 to 512; None = one per physical core.
-        gpu_layers: Layers to offload, -1 = all; None = all when llama.cpp was built for a GPU, else none.
+        gpu_layers: Layers to offload, -1 = all; None = as many as fit into the free memory of the devices that
+            llama.cpp was built for, none without such a device.
         batch: Most tokens in one batch, at least 1.
         sequences: Most sequences held at one time, 2 to 256.
+        flash_attention: Whether attention is computed without a table of all its weights; ``auto`` = where
+            llama.cpp can.
+        kv: How keys and values are kept: ``f16``, or ``q8_0`` in about half the memory. Part of a judge's
+            identity.
+        split: How several devices share a model: whole layers, rows of each matrix, or one device for all.
+        repack: Whether weights are laid out anew for the processor, which takes memory and gains speed.
 
     Raises:
-        ConfigError: A setting is out of its range.
+        ConfigError: A setting is out of its range, or two do not go together.
     """
 
     threads: int | None = None
     gpu_layers: int | None = None
     batch: int = 512
     sequences: int = 32
+    flash_attention: FlashAttention = "auto"
+    kv: KvType = "f16"
+    split: Split = "layer"
+    repack: bool = True
 
     def __post_init__(self) -> None:
         """Check the ranges: llama.cpp answers many a wrong size by ending the process."""
@@ -43,6 +59,16 @@ class EngineSettings:
             if value is not None and (value < least or (most is not None and value > most)):
                 accepted = f"{least} or more" if most is None else f"{least} to {most}"
                 raise ConfigError(f"the judge's {name} is {value}; accepted: {accepted}.")
+        for name, word, known in (
+            ("flash_attention", self.flash_attention, FlashAttention),
+            ("kv", self.kv, KvType),
+            ("split", self.split, Split),
+        ):
+            if word not in get_args(known):
+                accepted = ", ".join(get_args(known))
+                raise ConfigError(f"the judge's {name} is {word!r}; accepted: {accepted}.")
+        if self.kv != "f16" and self.flash_attention == "off":
+            raise ConfigError(f"the judge's kv {self.kv!r} needs flash attention, and that is off.")
 
 
 def physical_cores() -> int:

@@ -57,6 +57,7 @@ def test_counts_that_are_none_are_not_believed(usage: object) -> None:
         {"token": 5, "logprob": -1},
         {"token": "Yes", "logprob": "x"},
         {"token": "Yes", "logprob": 0.5},
+        {"token": "Yes", "logprob": -(10**400)},
     ],
 )
 def test_log_probabilities_that_are_none_are_not_believed(entry: object) -> None:

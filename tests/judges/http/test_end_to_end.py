@@ -183,20 +183,23 @@ def test_a_setting_that_cannot_be_meant_is_exit_code_2(
 
 def test_a_mapped_name_and_a_judge_of_one_assertion_may_be_servers(tmp_path: Path) -> None:
     with serving(judging) as server:
+        judge = {"id": "http", "base_url": server.url, "model": MODEL}
+        asserts = [
+            {"type": "faithfulness"},
+            {"type": "faithfulness", "provider": {**judge, "strategy": "text"}},
+        ]
+        case = {"vars": {"question": "Who?", "answer": GOOD, "context": [CONTEXT]}, "assert": asserts}
+        data = {"judge": "openai:gpt-4o", "judges": {"openai:gpt-4o": judge}, "tests": [case]}
         suite = tmp_path / "suite.yaml"
-        suite.write_text(
-            "judge: openai:gpt-4o\n"
-            f"judges: {{'openai:gpt-4o': {{id: http, base_url: '{server.url}', model: {MODEL}}}}}\n"
-            "tests:\n"
-            f"  - vars: {{question: Who?, answer: '{GOOD}', context: ['{CONTEXT}']}}\n"
-            "    assert:\n"
-            "      - {type: faithfulness}\n"
-            f"      - {{type: faithfulness, provider: {{id: http, base_url: '{server.url}', model: {MODEL}, strategy: text}}}}\n",
-            encoding="utf-8",
-        )
-        assert (
-            run(["run", str(suite), "--no-cache"]) == 3
-        )  # the second one reads no word in an answer of one token
+        suite.write_text(json.dumps(data), encoding="utf-8")  # every JSON text is YAML
+        out = tmp_path / "out.jsonl"
+        # The script's text is no answer, so the second assertion has none.
+        assert run(["run", str(suite), "--no-cache", "-o", str(out)]) == 3
+        scores = rows_of(out)[0]["scores"]
+        assert [scores[label]["status"] for label in ("faithfulness", "faithfulness#2")] == [
+            "scored",
+            "judge_error",
+        ]
         assert sorted(server.forms) == ["logprobs", "text"]
 
 

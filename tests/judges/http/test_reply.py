@@ -186,6 +186,8 @@ def test_objects_that_contradict_each_other_fail() -> None:
         (True, {"type": "boolean"}, True),
         (1, {"type": "boolean"}, False),
         (1.5, {"type": "integer"}, False),
+        (1e300 * 1e300, {"type": "number"}, False),
+        (10**400, {"type": "number"}, True),
         (
             {"a": {"b": 1}},
             {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}},

@@ -49,7 +49,7 @@ def test_a_setting_that_cannot_change_an_answer_leaves_the_fingerprint(name: str
 
 
 def test_the_identity_is_server_model_and_what_changes_answers() -> None:
-    document = {"kind": "http", "server": URL, "model": "m", "strategy": "auto", "extra": {}}
+    document: dict[str, Any] = {"kind": "http", "server": URL, "model": "m", "strategy": "auto", "extra": {}}
     assert settings().who() == Identity(document)
     assert settings(identity="workstation").who().document["server"] == "workstation"
 

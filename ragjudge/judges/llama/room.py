@@ -1,0 +1,50 @@
+"""How many tokens the memory is opened for. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MEMORY_STEP = 1024
+"""The memory grows in steps of this many tokens, so that it is not opened anew for each longer prompt."""
+
+CELLS_PADDING = 256
+"""llama.cpp rounds the number of tokens up to a multiple of this."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The sizes of memory that one judge may open.
+
+    Some models turn tokens by one set of rope factors up to a context length and by another one beyond, and
+    llama.cpp chooses by the size of the memory. The same prompt would then get another answer beside a longer
+    one. So the window alone decides which set is meant, and every memory is of a size that means that one.
+
+    Attributes:
+        window: Longest prompt in tokens.
+        rope_switch: The largest size with the short factors; None = the size does not matter.
+    """
+
+    window: int
+    rope_switch: int | None = None
+
+    @property
+    def long_factors(self) -> bool:
+        """Whether the long factors are used."""
+        return self.rope_switch is not None and _up(self.window) > self.rope_switch
+
+    def cells(self, needed: int) -> int:
+        """Return the size to be opened.
+
+        Args:
+            needed: Tokens to be held, those of a batch included. A batch needs no room of its own when its prompts
+                fill the window: the plan then has smaller batches.
+        """
+        size = -(-needed // MEMORY_STEP) * MEMORY_STEP
+        if self.rope_switch is None:
+            return size
+        short = self.rope_switch // CELLS_PADDING * CELLS_PADDING
+        return max(size, short + CELLS_PADDING) if self.long_factors else min(size, short)
+
+
+def _up(tokens: int) -> int:
+    return -(-tokens // CELLS_PADDING) * CELLS_PADDING

@@ -1,0 +1,191 @@
+"""Whether a mark with white space behind it ends a sentence.
+
+Rules decide what they can decide from the mark and its two neighbours (a title, an initial, an ordinal, a
+bracket that goes on in lower case …); what is left is Punkt's decision.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ragjudge.text.languages import Rules
+
+# Marks of writing systems that put no space behind a sentence, or whose mark has no second meaning.
+UNAMBIGUOUS = "。！？｡؟۔।॥።။។"
+CLOSERS = "\"'”’»›)\\]}*_」』）】》〉〕］"
+OPENERS = "([{\"'“‘«‹„‚*_<¿¡—–-「『（【《〈`~\u00a0\u202f"
+# How far a candidate looks to either side, in characters.
+REACH = 48
+
+WORD = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
+_ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.-?)+[^\W\d_]{1,2}|.*(?:[\u0e01-\u0e2e]\.)+[\u0e01-\u0e2e]")
+_FIGURE = re.compile(r"[$€£]?\d[\d.,:/-]*%?")
+_ROMAN = re.compile(r"[IVXLC]{1,6}\b")
+# "No. 5" behind an abbreviation is none of the sentences that "No" begins.
+_NUMBERED = re.compile(r"(?:Nos?|Nr|Art|Vol|Fig|Sec)\. ?\d")
+# "l'art."
+_ELISION = re.compile(r"\w{1,5}['’](?=\w)")
+# What a date goes on with behind "3."
+_DATE_GOES_ON = re.compile(r"\d{1,2}\.|\d{4}\b")
+# Names that carry an exclamation or question mark.
+_MARKED_NAMES = frozenset("yahoo jeopardy yum wham oklahoma mamma panic guess moulin chips".split())
+
+
+class Place(NamedTuple):
+    """A candidate: its mark, what closes behind it, its neighbours, and where in its sentence it stands.
+
+    `spaced` is the word in front with the single letter before it, as in "z. B.", or empty.
+    """
+
+    mark: str
+    close: str
+    before: str
+    spaced: str
+    behind: str
+    opens: str
+    at_start: bool
+    begins_lower: bool
+
+
+def is_end(place: Place, rules: Rules) -> bool:
+    """Decide about a mark with white space behind it."""
+    if any(sign in UNAMBIGUOUS or sign in rules.marks for sign in place.mark):
+        return True
+    match = WORD.match(place.behind)
+    if match is None:
+        return _is_end_before_sign(place, rules)
+    word = match.group()
+    goes_on = word[0].islower() and word[1:].islower() | (len(word) == 1) and not place.opens.endswith("`")
+    if "!" in place.mark or "?" in place.mark:
+        return _is_end_after_exclamation(place, word, goes_on, rules)
+    if "…" in place.mark or ".." in place.mark:
+        return _is_end_after_ellipsis(place, word, goes_on, rules)
+    core = place.before.lower().rstrip(CLOSERS + "`")
+    if not core:
+        return not goes_on
+    if core != place.before.lower() and not place.close:
+        # 'the value of "x". The': what a quote or bracket closes before the stop is no abbreviation.
+        return True
+    core = _abbreviated(core, place.spaced, rules)
+    if goes_on:
+        return _is_end_before_lower(place, core, rules)
+    if word[0].isdigit():
+        return _is_end_before_figure(place, core, rules)
+    return _is_end_before_upper(place, core, word, rules)
+
+
+def is_short_form(core: str, rules: Rules) -> bool:
+    """Tell whether a word in lower case, without its last full stop, looks like an abbreviation."""
+    last = core.rsplit("-", 1)[-1]
+    return (
+        core in rules.never_last
+        or core in rules.maybe_last
+        or (len(core) == 1 and core.isalpha())
+        or _ACRONYM.fullmatch(core) is not None
+        or rules.model.is_abbreviation(core)
+        or (last != core and rules.model.is_abbreviation(last))
+        or core.endswith(rules.suffixes)
+    )
+
+
+def _abbreviated(core: str, spaced: str, rules: Rules) -> str:
+    """Return what to look up for a word: "z.b" for "z. B.", and "art" for "l'art."."""
+    if spaced and (spaced in rules.never_last or spaced in rules.maybe_last):
+        return spaced
+    return _ELISION.sub("", core, count=1) if rules.language != "english" else core
+
+
+def is_marked_name(word: str) -> bool:
+    """Tell whether a name is written with an exclamation mark."""
+    return word.lower() in _MARKED_NAMES
+
+
+def _is_end_before_sign(place: Place, rules: Rules) -> bool:
+    """The next thing is no word: an emoji, a dash, another mark."""
+    if not place.behind or place.behind[0] in ".,;:!?…&+=" or place.mark.startswith("..."):
+        return False
+    return not is_short_form(place.before.lower(), rules) or "!" in place.mark or "?" in place.mark
+
+
+def _is_end_after_exclamation(place: Place, word: str, goes_on: bool, rules: Rules) -> bool:
+    if goes_on:
+        # '"Stop!" he said', 'Who is Afraid of Virginia Woolf?* by'
+        return not place.close and not is_marked_name(place.before)
+    return not is_marked_name(place.before) or rules.begins_sentence(word)
+
+
+def _is_end_after_ellipsis(place: Place, word: str, goes_on: bool, rules: Rules) -> bool:
+    if goes_on or word[0].isdigit():
+        return False
+    if place.opens or (rules.begins_sentence(word) and not word.startswith("I")):
+        return True
+    return rules.model.breaks(f"{place.before}...", word)
+
+
+def _is_end_before_lower(place: Place, core: str, rules: Rules) -> bool:
+    if place.close or is_short_form(core, rules):
+        return False
+    if core in rules.before_figure and not place.begins_lower:
+        return False
+    if _FIGURE.fullmatch(core):
+        # "in 2013. the rest" against "the 3. floor"
+        return sum(sign.isdigit() for sign in core) > 3
+    if rules.language != "english" and not place.begins_lower:
+        # Elsewhere a small letter speaks for an abbreviation, unless someone types so throughout.
+        return False
+    # Someone who types in lower case throughout, or an abbreviation that nobody listed.
+    return rules.model.is_word(core) or len(core) > 5
+
+
+def _is_end_before_figure(place: Place, core: str, rules: Rules) -> bool:
+    if core in rules.before_figure or is_short_form(core, rules):
+        return False
+    if _FIGURE.fullmatch(core):
+        if rules.ordinals and core.isdigit() and len(core) < 3 and _DATE_GOES_ON.match(place.behind):
+            return False
+        return not place.at_start or sum(sign.isdigit() for sign in core) > 3
+    return True
+
+
+def _is_end_before_upper(place: Place, core: str, word: str, rules: Rules) -> bool:
+    if core in rules.before_figure and word != "I" and _is_label(place, word):
+        return False
+    # An entry with capitals stands for just that spelling: "π.Χ." against "π.χ."
+    if core in rules.never_last and not place.close and place.before not in rules.exact:
+        return False
+    begins = len(word) > 1 and rules.begins_sentence(word) and not _NUMBERED.match(place.behind)
+    if rules.ordinals and not begins and _is_ordinal(place.before):
+        return False
+    if _FIGURE.fullmatch(core):
+        return not (place.at_start and core.isdigit() and len(core) <= 3)
+    if len(core) == 1 and core.isalpha() and core not in rules.maybe_last:
+        return _is_end_after_letter(place, begins)
+    if core in rules.clock:
+        return word.lower() not in rules.after_clock
+    if core in rules.always_last:
+        return True
+    if is_short_form(core, rules):
+        if begins or word in {"A", "I"} or word.lower() in rules.personal_titles:
+            return True
+        # Punkt weighs how the next word is usually written; of acronyms it knows only some.
+        return rules.model.is_abbreviation(core) and rules.model.breaks(f"{place.before}.", word)
+    return rules.model.breaks(f"{place.before}.", word)
+
+
+def _is_label(place: Place, word: str) -> bool:
+    """Tell whether a Roman figure or a letter follows, as in "No. IV" and "Ex. B"."""
+    return _ROMAN.match(place.behind) is not None or (len(word) == 1 and place.before[:1].isupper())
+
+
+def _is_ordinal(word: str) -> bool:
+    return (word.isdigit() and len(word) < 3) or (word.isupper() and _ROMAN.fullmatch(word) is not None)
+
+
+def _is_end_after_letter(place: Place, begins: bool) -> bool:
+    letter = place.before[-1:]
+    if letter.isupper():
+        # "J. Smith" against "Vitamin C. It"
+        return begins
+    # "(b. Paris, 1950)", a list letter in front of its item, and a title in a script without capitals
+    return letter.islower() and not place.at_start and place.before == letter

@@ -1,0 +1,36 @@
+"""What all measurements are given: where to keep things, which judge, how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.journal import Journal, Result
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The setting of a run.
+
+    Attributes:
+        out: The folder for results, virtual environments and made-up data.
+        journal: What has been measured already.
+        judge: The model's name or path.
+        model: The model file.
+        quick: Measure a few cases only, to see that everything works.
+        timeout: Most seconds for one case of another library.
+    """
+
+    out: Path
+    journal: Journal
+    judge: str
+    model: Path
+    quick: bool
+    timeout: float
+
+    def measure(self, key: str, inputs: Any, run: Callable[[], Result]) -> Result:
+        """Measure, or return what was measured before with this model and these inputs."""
+        name = f"{key}@{self.model.name}{'/quick' if self.quick else ''}"
+        return self.journal.measure(name, inputs, run)
