@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ragjudge.errors import ConfigError
 from ragjudge.judges.base import Judge
@@ -14,7 +15,7 @@ from ragjudge.providers.base import RECORDED, Provider, ProviderFailure, with_ou
 from ragjudge.providers.registry import open_provider
 from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
-from ragjudge.suites.spec import SERVER_SETTINGS, AssertionSpec, JudgeSpec, Suite
+from ragjudge.suites.spec import LLAMA_SETTINGS, SERVER_SETTINGS, AssertionSpec, JudgeSpec, Suite
 
 
 @dataclass(frozen=True)
@@ -120,15 +121,9 @@ def _judge_key(
 def _open(spec: JudgeSpec | None, prefix_bytes: int | None) -> Judge:
     if spec is None:
         return open_judge(prefix_bytes=prefix_bytes)
-    server = {name: getattr(spec, name) for name in SERVER_SETTINGS if getattr(spec, name) is not None}
-    return open_judge(
-        spec.id,
-        path=spec.path,
-        chat=spec.chat,
-        window=spec.window,
-        threads=spec.threads,
-        gpu_layers=spec.gpu_layers,
-        batch=spec.batch,
-        prefix_bytes=prefix_bytes,
-        **server,
-    )
+    settings: dict[str, Any] = {
+        name: getattr(spec, name)
+        for name in (*LLAMA_SETTINGS, *SERVER_SETTINGS)
+        if getattr(spec, name) is not None
+    }
+    return open_judge(spec.id, path=spec.path, prefix_bytes=prefix_bytes, **settings)

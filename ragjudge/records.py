@@ -91,6 +91,8 @@ class Check(Record):
         claim: The plain text that is judged, for reports. Not part of the cache key.
         segments: Where the chunks stand in `shared`, so that a judge can ask about a part of them when
             all are longer than its window. Empty = `shared` cannot be divided. Not part of the cache key.
+        slots: The other texts that it was made from, by name, so that a judge with words of its own can be
+            asked in those. Not part of the cache key.
     """
 
     kind: Literal["check"] = "check"
@@ -103,6 +105,7 @@ class Check(Record):
     positive: str
     claim: str = ""
     segments: tuple[Segment, ...] = ()
+    slots: tuple[tuple[str, str], ...] = ()
 
 
 class Prompt(Record):
@@ -370,9 +373,7 @@ class Row(Record):
 class Report(Record):
     """Everything of a run; every output format is written from it.
 
-    Attributes:
-        partial: Whether the run was interrupted: `rows` are then those that were complete, and `passed`
-            is False.
+    A run that was interrupted is `partial`: it has the rows that were complete, and has not passed.
     """
 
     schema_version: int = SCHEMA_VERSION

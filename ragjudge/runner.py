@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragjudge import __version__
-from ragjudge.cache.caching_judge import CachingJudge, CallsMissingError
-from ragjudge.errors import DataError, PromptTooLongError, ReplayMissError
-from ragjudge.metrics.aggregate import mean
+from ragjudge.cache.caching_judge import CachingJudge, CallsMissingError, replay_miss
+from ragjudge.errors import DataError, PromptTooLongError
+from ragjudge.judges.base import Judge
 from ragjudge.metrics.base import Metric, Plan
+from ragjudge.metrics.profiled import plan_in_profile
+from ragjudge.metrics.summary import summarise
 from ragjudge.records import (
     Call,
     CallFailure,
     JudgeInfo,
-    MetricSummary,
     OnEmpty,
     Outcome,
     Report,
@@ -34,9 +35,6 @@ from ragjudge.records import (
 
 WINDOW_CALLS = 256
 """Calls that are planned together; a window ends with the task that reaches this number."""
-
-MISSING_NAMED = 5
-"""Rows that a replay names before it only counts."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +89,6 @@ class Observer(Protocol):
         """Count a row whose scores are complete."""
 
 
-class RowSink(Protocol):
-    """Takes rows while the run goes on, e.g. a file."""
-
-    def add(self, row: Row) -> None:
-        """Take the next row; they come in input order, each when its scores are complete."""
-
-
 @dataclass
 class _Pending:
     """A planned task that waits for its answers."""
@@ -119,7 +110,7 @@ class Runner:
         judges: The judges by the key that tasks name. They are asked one after another, each for all its
             tasks, so that one model is open at a time.
         observer: Told how the run proceeds.
-        sinks: Given the rows while the run goes on.
+        sinks: Given each row while the run goes on: in input order, as soon as its scores are complete.
         stop: Asked between answers whether to stop there. When it is given, Ctrl-C stops as well, and the
             report is a partial one instead of an exception.
     """
@@ -129,7 +120,7 @@ class Runner:
         judges: Mapping[str, CachingJudge],
         *,
         observer: Observer | None = None,
-        sinks: Sequence[RowSink] = (),
+        sinks: Sequence[Callable[[Row], None]] = (),
         stop: Callable[[], bool] | None = None,
     ) -> None:
         self._judges = judges
@@ -203,7 +194,7 @@ class Runner:
 
     def _run_judge(self, key: str, judge: CachingJudge) -> None:
         missing: list[str] = []
-        for window in plan_windows(_tasks_of(key, self._cells)):
+        for window in plan_windows(_tasks_of(key, self._cells), judge):
             if self._stopping():
                 return
             calls = [call for pending in window for call in pending.plan.calls]
@@ -223,7 +214,7 @@ class Runner:
                     for entry in error.missing
                 ]
         if missing:
-            raise _replay_miss(missing, judge)
+            raise replay_miss(missing, judge.id)
 
     def _ask(
         self, judge: CachingJudge, calls: Sequence[Call], owners: Sequence[tuple[_Pending, int]]
@@ -288,7 +279,7 @@ class Runner:
             row = _row(self._cells[self._rows_given], self._scores[self._rows_given])
             self._rows_given += 1
             for sink in self._sinks:
-                sink.add(row)
+                sink(row)
 
     def _usage(self, seconds: float) -> Usage:
         judges = list(self._judges.values())
@@ -324,7 +315,16 @@ def require_fields(task: Task) -> None:
         )
 
 
-def plan_windows(tasks: Iterable[tuple[int, Task]]) -> Iterator[list[_Pending]]:
+def plan_task(task: Task, judge: Judge) -> Plan:
+    """Return what a task asks its judge.
+
+    Raises:
+        ConfigError: The judge was not trained for it.
+    """
+    return plan_in_profile(task.metric.plan(task.sample), judge.profile)
+
+
+def plan_windows(tasks: Iterable[tuple[int, Task]], judge: Judge) -> Iterator[list[_Pending]]:
     """Plan tasks window by window, those over equal contexts side by side."""
     groups: dict[tuple[str, ...] | None, list[tuple[int, Task]]] = {}
     for cell, task in tasks:
@@ -333,7 +333,7 @@ def plan_windows(tasks: Iterable[tuple[int, Task]]) -> Iterator[list[_Pending]]:
     size = 0
     for group in groups.values():
         for cell, task in group:
-            plan = task.metric.plan(task.sample)
+            plan = plan_task(task, judge)
             window.append(_Pending(cell, task, plan, [None] * len(plan.calls)))
             size += len(plan.calls)
             if size >= WINDOW_CALLS:
@@ -341,25 +341,6 @@ def plan_windows(tasks: Iterable[tuple[int, Task]]) -> Iterator[list[_Pending]]:
                 window, size = [], 0
     if window:
         yield window
-
-
-def summarise(rows: Iterable[Row]) -> dict[str, MetricSummary]:
-    """Sum up each label over all rows, in the order in which the labels first appear."""
-    by_label: dict[str, list[Score]] = {}
-    for row in rows:
-        for label, score in row.scores.items():
-            by_label.setdefault(label, []).append(score)
-    return {
-        label: MetricSummary(
-            mean=mean(score.value for score in scores if score.value is not None),
-            scored=sum(score.value is not None for score in scores),
-            total=len(scores),
-            passed=sum(score.passed is True for score in scores),
-            failed=sum(score.passed is False for score in scores),
-            errors=sum(score.status == "judge_error" for score in scores),
-        )
-        for label, scores in by_label.items()
-    }
 
 
 def _tasks_of(key: str, cells: Sequence[Cell]) -> Iterator[tuple[int, Task]]:
@@ -411,13 +392,3 @@ def _with_place(
     pending, _ = owners[error.index]
     call = calls[error.index]
     return DataError(f"{_place(pending)} ({call.template}@{call.version}): {error.message}", hint=error.hint)
-
-
-def _replay_miss(missing: Sequence[str], judge: CachingJudge) -> ReplayMissError:
-    named = "\n".join(f"  {line}" for line in missing[:MISSING_NAMED])
-    more = f"\n  … and {len(missing) - MISSING_NAMED} more" if len(missing) > MISSING_NAMED else ""
-    count = "1 call is" if len(missing) == 1 else f"{len(missing)} calls are"
-    return ReplayMissError(
-        f"judge {judge.id!r}: {count} not in the cache.\n{named}{more}",
-        hint="run once without --replay, on a machine that has the model",
-    )

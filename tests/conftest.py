@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 SMALL_MODEL = "qwen2.5-coder-0.5b"
-"""The manifest's model for tests marked `model`."""
+"""The manifest's model for tests that need a real model."""
+
+DEFAULT_MODEL = "qwen2.5-coder-1.5b"
+"""The manifest's model for tests of what the default model says."""
 
 
 class NetworkBlockedError(RuntimeError):
@@ -91,18 +94,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="session")
-def small_model() -> Path:
-    """The path of the small model.
+def _model(name: str) -> Path:
+    """Return the path of a model's file; leave the test out, or fail it when models were asked for.
 
     Session fixtures are set up before a test's own ones, so this still sees the user's real folders.
     """
     from ragjudge.gguf.locate import locate, models_dir
 
-    path = locate(SMALL_MODEL).path
+    path = locate(name).path
     if path is None:
-        reason = f"{SMALL_MODEL} is not in {models_dir()}"
+        reason = f"{name} is not in {models_dir()}"
         if _required("MODEL"):
             pytest.fail(f"{reason}, and RAGJUDGE_REQUIRE_MODEL=1", pytrace=False)
         pytest.skip(reason)
     return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def small_model() -> Path:
+    """The path of the small model."""
+    return _model(SMALL_MODEL)
+
+
+@pytest.fixture(scope="session")
+def default_model() -> Path:
+    """The path of the model that judges when none is named."""
+    return _model(DEFAULT_MODEL)

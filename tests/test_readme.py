@@ -50,7 +50,7 @@ def test_a_python_snippet_runs(code: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_suite_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (suite,) = [block for block in blocks("yaml") if "suite.yaml" in block]
+    suite = next(block for block in blocks("yaml") if "suite.yaml" in block)
     (tmp_path / "suite.yaml").write_text(suite, encoding="utf-8")
     (tmp_path / "my_rag.py").write_text("def answer(q):\n    return 'On 20 July 1969.'\n", encoding="utf-8")
     assert run(["run", "suite.yaml", "--judge", "fake"]) in (0, 1)
@@ -115,3 +115,13 @@ def test_the_table_of_metrics_is_true() -> None:
     assert table == {
         key: (", ".join(metric.requires), metric.default_threshold) for key, metric in known.items()
     }
+
+
+@pytest.mark.parametrize("block", [block for block in blocks("yaml") if "suite.yaml" not in block])
+def test_a_piece_of_a_suite_is_accepted(block: str, tmp_path: Path) -> None:
+    from ragjudge.assembly import assemble
+    from ragjudge.suites.load import load_suite
+
+    tests = "tests: [{vars: {answer: A., context: C.}, assert: [{type: faithfulness}]}]\n"
+    (tmp_path / "piece.yaml").write_text(block + tests, encoding="utf-8")
+    assert len(assemble(load_suite(tmp_path / "piece.yaml")).judges) == 1

@@ -17,7 +17,9 @@ from ragjudge.records import Call, CallFailure, Check, Outcome, Verdict
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-_EXPLAINED = 5
+    from ragjudge.prompts.profile import Profile
+
+_EXPLAINED = _NAMED = 5
 _NOT_EXPLAINED = "not compared with what is stored"
 
 
@@ -58,6 +60,22 @@ class CallsMissingError(ReplayMissError):
         self.missing = tuple(missing)
 
 
+def replay_miss(missing: Sequence[str], judge: str) -> ReplayMissError:
+    """Return the error of a replay that lacks calls.
+
+    Args:
+        missing: A line for each of them; the first few are shown.
+        judge: The reference of the judge.
+    """
+    named = "\n".join(f"  {line}" for line in missing[:_NAMED])
+    more = f"\n  … and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    count = "1 call is" if len(missing) == 1 else f"{len(missing)} calls are"
+    return ReplayMissError(
+        f"judge {judge!r}: {count} not in the cache.\n{named}{more}",
+        hint="run once without --replay, on a machine that has the model",
+    )
+
+
 @final
 @dataclass
 class _Question:
@@ -81,11 +99,21 @@ class CachingJudge(Judge):
         store: Where answers are; the caller closes it.
         identity: Who answers, or would.
         id: The reference by which the user asked for the judge.
+        profile: How the judge wants to be asked; see `Judge`.
     """
 
-    def __init__(self, judge: Judge | None, store: CallStore, identity: Identity, *, id: str) -> None:
+    def __init__(
+        self,
+        judge: Judge | None,
+        store: CallStore,
+        identity: Identity,
+        *,
+        id: str,
+        profile: Profile | None = None,
+    ) -> None:
         super().__init__(id)
         self._judge = judge
+        self._profile = profile
         self._store = store
         self._identity = identity
         self._fingerprint = identity.fingerprint
@@ -110,6 +138,11 @@ class CachingJudge(Judge):
     def calls_failed(self) -> int:
         """Distinct calls that nobody could answer."""
         return len(self._failed)
+
+    @property
+    def profile(self) -> Profile | None:
+        """How the judge below wants to be asked."""
+        return self._profile
 
     def identity(self) -> Identity:
         """Return who answers, or would."""

@@ -14,7 +14,7 @@ from ragjudge.cache.database import as_cache_error, check_content, check_files, 
 from ragjudge.cache.entries import CALL
 from ragjudge.cache.lock import opening_lock
 from ragjudge.cache.reading import NoCacheError, Reading, identity_of
-from ragjudge.cache.recovery import refill, rescued_rows, set_aside
+from ragjudge.cache.recovery import refill, rescued_rows, set_aside, unfinished, verified_rows
 from ragjudge.errors import CacheError
 
 if TYPE_CHECKING:
@@ -97,13 +97,17 @@ class Handle:
 
     def _open_or_mend(self) -> None:
         make_private(self._directory)
+        is_ours = (self._directory / ".lock").exists()
         with opening_lock(self._directory, database.BUSY_SECONDS):
             try:
                 self._connect()
             except sqlite3.DatabaseError as error:
-                if not is_damage(error):
+                # A file of that name that never was a cache is somebody else's, and stays where it is.
+                if not is_damage(error) or not (is_ours or any(verified_rows(self._directory))):
                     raise
                 self._mend()
+            for broken in unfinished(self._directory):
+                self._refill(broken)
 
     def _connect(self) -> None:
         """Open the database, after a look at what stands in it. The caller holds the lock."""
@@ -125,7 +129,10 @@ class Handle:
         self.close()
         broken = set_aside(self._directory)
         self._connect()
-        assert self._cache is not None  # noqa: S101 - `_connect` has opened it
+        self._refill(broken)
+
+    def _refill(self, broken: Path) -> None:
+        assert self._cache is not None  # noqa: S101 - the caller has opened it
         kept = refill(self._cache, broken)
         self.notices.append(
             f"the database of the cache at {self._directory} was damaged and is now in {broken}; "

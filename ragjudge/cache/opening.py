@@ -24,7 +24,7 @@ def open_caching_judge(judge: Judge, store: CallStore, *, replay: bool = False) 
         ConfigError: The store has met two different judges under this reference.
     """
     identity = identify(judge, store)
-    return CachingJudge(None if replay else judge, store, identity, id=judge.id)
+    return CachingJudge(None if replay else judge, store, identity, id=judge.id, profile=judge.profile)
 
 
 def identify(judge: Judge, store: CallStore) -> Identity:

@@ -12,6 +12,8 @@ from typing import Any
 from ragjudge.cache.database import FILE_NAME, SIDE_FILES, check_content, check_files, connect
 from ragjudge.errors import CacheError
 
+_MOST_TRIES = 5
+
 
 class NoCacheError(CacheError):
     """There is no cache in a folder.
@@ -111,10 +113,23 @@ class Reading:
         Raises:
             sqlite3.Error, OSError: It can not be read.
         """
-        if self._frozen is not None and (self._side_file_exists() or self._state() != self._frozen):
-            self._connection.close()  # somebody has begun to write
-            self._connection = self._connect()
+        for _ in range(_MOST_TRIES):
+            if self._has_changed():
+                self._connection.close()
+                self._connection = self._connect()
+            try:
+                rows = self._connection.execute(sql, values).fetchall()
+            except sqlite3.DatabaseError:
+                if not self._has_changed():
+                    raise
+                continue
+            if not self._has_changed():
+                return rows
         return self._connection.execute(sql, values).fetchall()
+
+    def _has_changed(self) -> bool:
+        """Say whether somebody has begun to write to a file that was taken as it is."""
+        return self._frozen is not None and (self._side_file_exists() or self._state() != self._frozen)
 
     def close(self) -> None:
         """Let go of the files."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragjudge.cache.disk import TextCache
 
 _BATCH = 500
+_UNFINISHED = "unfinished"
 
 
 def set_aside(directory: Path) -> Path:
@@ -31,6 +32,7 @@ def set_aside(directory: Path) -> Path:
             break
         except FileExistsError:
             number += 1
+    (folder / _UNFINISHED).touch()
     # The database goes last: a log without its database would be taken for that of the fresh one.
     for name in (*SIDE_FILES, FILE_NAME):
         if (directory / name).exists():
@@ -72,6 +74,11 @@ def rescued_rows(directory: Path) -> dict[str, str]:
     return dict(verified_rows(directory))
 
 
+def unfinished(directory: Path) -> list[Path]:
+    """Return the folders of databases that were set aside by a process that was killed before it was done."""
+    return sorted(path.parent for path in directory.glob(f"damaged-*/{_UNFINISHED}"))
+
+
 def refill(cache: TextCache, broken: Path) -> int:
     """Write what verifies of a damaged database into a fresh one; return how many answers that were.
 
@@ -80,7 +87,10 @@ def refill(cache: TextCache, broken: Path) -> int:
     """
     kept: set[str] = set()
     batch: dict[str, str] = {}
+    present = set(cache.names())
     for name, text in verified_rows(broken):
+        if name in present:
+            continue
         batch[name] = text
         if name.startswith(CALL):
             kept.add(name)
@@ -88,4 +98,5 @@ def refill(cache: TextCache, broken: Path) -> int:
             cache.write(batch)
             batch = {}
     cache.write(batch)
+    (broken / _UNFINISHED).unlink(missing_ok=True)
     return len(kept)

@@ -11,7 +11,9 @@ The format is the one that SQLite documents as its file format: b-tree leaf page
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,13 +43,20 @@ def read_rows(directory: Path) -> Iterator[tuple[str, str]]:
         OSError: The files cannot be read.
     """
     with ExitStack() as open_files:
-        database = open_files.enter_context((directory / FILE_NAME).open("rb"))
+        database = open_files.enter_context(_open_plain(directory / FILE_NAME))
         log = None
         if (directory / f"{FILE_NAME}-wal").exists():
-            log = open_files.enter_context((directory / f"{FILE_NAME}-wal").open("rb"))
+            log = open_files.enter_context(_open_plain(directory / f"{FILE_NAME}-wal"))
         pages = _Pages(database, log)
         for number in range(1, pages.count + 1):
             yield from _rows_of(pages, number)
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a file, and nothing that only looks like one: a pipe would keep us waiting for ever."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(errno.EINVAL, "is no plain file", str(path))
+    return path.open("rb")
 
 
 class _Pages:

@@ -15,7 +15,7 @@ from ragjudge.reports.printable import one_line, printable, shorten
 
 if TYPE_CHECKING:
     from ragjudge.cache.rows import RowStore
-    from ragjudge.judges.base import Identity
+    from ragjudge.judges.base import Identity, Judge
     from ragjudge.records import Call
     from ragjudge.runner import Task
 
@@ -66,11 +66,11 @@ def why(
                 f"{printable(place)}: judge {printable(asked.id)} ({identity.fingerprint[:12]}), mode "
                 f"{task.metric.mode}"
             )
-            for line in _lines(task, calls, identity, store):
+            for line in _lines(task, calls, asked, identity, store):
                 click.echo(f"  {line}")
 
 
-def _lines(task: Task, calls: Sequence[Call], identity: Identity, store: RowStore) -> list[str]:
+def _lines(task: Task, calls: Sequence[Call], judge: Judge, identity: Identity, store: RowStore) -> list[str]:
     from ragjudge.cache.keys import key_of, request_of
     from ragjudge.cache.nearest import explain
 
@@ -90,17 +90,17 @@ def _lines(task: Task, calls: Sequence[Call], identity: Identity, store: RowStor
         else:
             lines.append(f"stored   {printable(about)}{_age(ages.get(key))}")
     if missing:
-        lines += _other_mode(task, identity, store)
+        lines += _other_mode(task, judge, identity, store)
     return lines
 
 
-def _other_mode(task: Task, identity: Identity, store: RowStore) -> list[str]:
+def _other_mode(task: Task, judge: Judge, identity: Identity, store: RowStore) -> list[str]:
     """Look whether the metric's other mode was asked about the same sample."""
     from ragjudge.cache.keys import key_of, request_of
     from ragjudge.metrics.base import TwoModeMetric
     from ragjudge.metrics.registry import make_metric
 
-    if not isinstance(task.metric, TwoModeMetric):
+    if not isinstance(task.metric, TwoModeMetric) or judge.profile is not None:
         return []
     other = make_metric(
         task.metric.name,

@@ -66,7 +66,9 @@ def grade_cells(
             Progress(len(cells), open_console(stderr=True), quiet=quiet) as bar,
             stop_on_interrupt() as stop,
         ):
-            report = Runner(asked, observer=bar, sinks=journals, stop=stop).run(cells)
+            report = Runner(asked, observer=bar, sinks=[journal.add for journal in journals], stop=stop).run(
+                cells
+            )
     except BaseException:
         for journal in journals:
             journal.close()
@@ -75,8 +77,7 @@ def grade_cells(
         for judge in asked.values():
             judge.close()
         store.close()
-        if store.write_error is not None:
-            click.echo(f"Warning: {printable(store.write_error)}", err=True)
+        say_write_error(store)
     _write_outputs(report, outputs, journals)
     print_report(report, open_console(), quiet=quiet, verbose=verbose)
     sys.stdout.flush()
@@ -90,6 +91,12 @@ def say_notices(store: CallStore) -> None:
     """Say on standard error what had to be done to a store."""
     for notice in store.notices:
         click.echo(f"Warning: {printable(notice)}", err=True)
+
+
+def say_write_error(store: CallStore) -> None:
+    """Say on standard error what a store that is closed could not write."""
+    if store.write_error is not None:
+        click.echo(f"Warning: {printable(store.write_error)}", err=True)
 
 
 def _write_outputs(report: Report, outputs: Sequence[Path], journals: Sequence[Journal]) -> None:

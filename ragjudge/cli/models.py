@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ragjudge.cli.model_info import model_info
 from ragjudge.errors import ModelFileError, ModelMissingError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def models() -> None:
-    """List, get, add and check model files."""
+    """List, get, add, check and inspect model files."""
+
+
+models.add_command(model_info)
 
 
 class Row(NamedTuple):

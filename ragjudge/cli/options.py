@@ -12,10 +12,15 @@ import click
 from ragjudge.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragjudge.gguf.memory import KvType
     from ragjudge.judges.base import Judge
+    from ragjudge.judges.llama.settings import FlashAttention, Split
     from ragjudge.sessions import CachePlace
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_SETTINGS = ("window", "threads", "gpu_layers", "flash_attention", "kv", "split", "repack", "profile")
+"""Options that are settings of a judge."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,11 @@ class JudgeOptions:
         window: Longest prompt in tokens.
         threads: Worker threads.
         gpu_layers: Layers to offload, -1 = all.
+        flash_attention: ``auto``, ``on`` or ``off``.
+        kv: How keys and values are kept.
+        split: How several devices share a model.
+        repack: False = weights stay as they are in the file.
+        profile: How a model that was trained to check texts is asked.
         cache: The cache folder; None = the default one.
         no_cache: Keep answers in memory only.
         replay: Ask no judge; always so with a bundle.
@@ -37,6 +47,11 @@ class JudgeOptions:
     window: int | None
     threads: int | None
     gpu_layers: int | None
+    flash_attention: FlashAttention | None
+    kv: KvType | None
+    split: Split | None
+    repack: bool | None
+    profile: str | None
     cache: Path | None
     no_cache: bool
     replay: bool
@@ -54,7 +69,7 @@ class JudgeOptions:
     @property
     def has_settings(self) -> bool:
         """Whether any setting of the judge is given."""
-        return any(value is not None for value in (self.window, self.threads, self.gpu_layers))
+        return any(getattr(self, name) is not None for name in _SETTINGS)
 
     def open_judge(self) -> Judge:
         """Make the judge that the options name.
@@ -65,7 +80,7 @@ class JudgeOptions:
         """
         from ragjudge.judges.registry import open_judge
 
-        return open_judge(self.judge, window=self.window, threads=self.threads, gpu_layers=self.gpu_layers)
+        return open_judge(self.judge, **{name: getattr(self, name) for name in _SETTINGS})
 
 
 def judge_options(command: F) -> F:
@@ -96,7 +111,24 @@ def judge_options(command: F) -> F:
             click.option(
                 "--gpu-layers",
                 type=click.IntRange(min=-1),
-                help="Layers on the GPU, -1 for all. [all, when llama.cpp was built for one]",
+                help="Layers on the GPU, -1 for all. [as many as fit, when llama.cpp was built for one]",
+            ),
+            click.option("--flash-attention", type=click.Choice(["auto", "on", "off"]), help="[auto]"),
+            click.option(
+                "--kv", type=click.Choice(["f16", "q8_0"]), help="How the memory of tokens is kept. [f16]"
+            ),
+            click.option(
+                "--split",
+                type=click.Choice(["layer", "row", "none"]),
+                help="How several GPUs share the model. [layer]",
+            ),
+            click.option(
+                "--repack/--no-repack",
+                default=None,
+                help="Lay weights out anew for the processor: faster, and more memory. [repack]",
+            ),
+            click.option(
+                "--profile", metavar="NAME", help="How a trained checker is asked, or none. [as known]"
             ),
             click.option(
                 "--cache",

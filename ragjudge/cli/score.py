@@ -41,7 +41,7 @@ def score(
 ) -> int:
     """Score one answer with METRIC, e.g. faithfulness. See `ragjudge metrics`."""
     from ragjudge.cache.opening import open_caching_judge
-    from ragjudge.cli.grading import exit_code
+    from ragjudge.cli.grading import exit_code, say_notices, say_write_error
     from ragjudge.metrics.registry import make_metric
     from ragjudge.records import Sample
     from ragjudge.runner import Cell, Runner, Task
@@ -60,11 +60,13 @@ def score(
     task = Task(made.name, made, sample, smallest, on_empty)  # type: ignore[arg-type]
     judge = options.open_judge()
     with closing(open_store(options.place, read_only=options.replay)) as store:
+        say_notices(store)
         asked = open_caching_judge(judge, store, replay=options.replay)
         try:
             report = Runner({"": asked}).run([Cell(sample, (task,))])
         finally:
             judge.close()
+    say_write_error(store)
     result = report.rows[0].scores[made.name]
     if form == "json":
         click.echo(json.dumps(result.model_dump(mode="json"), indent=2))

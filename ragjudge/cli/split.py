@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="Leave fenced code out, or take each block as one claim.",
 )
-@click.option("--abbreviation", "abbreviations", multiple=True, help="A word whose full stop ends no sentence.")
-def split(
-    text: str, form: str, mode: str, language: str, code: str, abbreviations: tuple[str, ...]
-) -> None:
+@click.option(
+    "--abbreviation", "abbreviations", multiple=True, help="A word whose full stop ends no sentence."
+)
+def split(text: str, form: str, mode: str, language: str, code: str, abbreviations: tuple[str, ...]) -> None:
     """Cut TEXT into the pieces that are judged one by one.
 
     TEXT is the text itself, - for standard input or @FILE for a UTF-8 file (put -- in front of a text that

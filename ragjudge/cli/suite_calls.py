@@ -81,10 +81,10 @@ def planned(assembly: Assembly) -> Iterator[tuple[str | None, Task, tuple[Call, 
     Raises:
         DataError: A row lacks what a metric needs.
     """
-    from ragjudge.runner import require_fields
+    from ragjudge.runner import plan_task, require_fields
 
     for cell in assembly.cells:
         if cell.error is None:
             for task in cell.tasks:
                 require_fields(task)
-                yield cell.provider, task, task.metric.plan(task.sample).calls
+                yield cell.provider, task, plan_task(task, assembly.judges[task.judge]).calls

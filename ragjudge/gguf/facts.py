@@ -51,7 +51,7 @@ class Facts:
         vocabulary: Number of tokens.
         layers: What each layer keeps.
         template: Its chat template, or None.
-        rope_switch: Context length from which it turns tokens by other factors; None = the same at any length.
+        rope_switch: See the function of that name.
     """
 
     architecture: str

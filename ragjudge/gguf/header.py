@@ -2,9 +2,9 @@
 
 Format (GGUF versions 2 and 3, little-endian): the four bytes ``GGUF``; version u32; number of tensors u64;
 number of metadata entries u64; then the entries. An entry is a key (u64 length, UTF-8 bytes), a type
-u32, a value. An array is an element type u32, a length u64, then the elements. Then the tensors: a name, the
-number of dimensions u32, each dimension u64, a type u32, an offset u64 into what follows the head, which begins
-at the next multiple of ``general.alignment``.
+u32, a value. An array is an element type u32, a length u64, then the elements. Then the tensors: a name,
+the number of dimensions u32, each dimension u64, a type u32, an offset u64 into the data, which begin at the
+next multiple of ``general.alignment``.
 Lengths are read from a file that nobody has checked, so each is held against what the file can hold
 before anything is read or skipped.
 """

@@ -27,12 +27,12 @@ _TRUE = {"1", "ON", "YES", "TRUE"}
 _PROGRAM = """
 import json, sys
 from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
-repo, name, folder, size, sha256 = sys.argv[1:]
+repo, name, folder, size, sha256, revision = sys.argv[1:]
 try:
-    held = get_hf_file_metadata(hf_hub_url(repo, name), timeout=5)
+    held = get_hf_file_metadata(hf_hub_url(repo, name, revision=revision), timeout=5)
     print(json.dumps({"size": held.size, "etag": held.etag}), flush=True)
     if held.size in (None, int(size)) and (len(held.etag or "") != 64 or held.etag == sha256):
-        hf_hub_download(repo, name, local_dir=folder)
+        hf_hub_download(repo, name, revision=revision, local_dir=folder)
 except Exception as error:
     sys.exit(f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}")
 """
@@ -87,7 +87,8 @@ def fetch_from_hub(
         elif seconds > answer_seconds:
             raise JudgeUnavailableError(f"no answer within {answer_seconds:.0f} seconds")
 
-    arguments = (wanted.repo, wanted.file, str(folder.resolve()), str(entry.size), entry.sha256)
+    revision = wanted.revision or "main"
+    arguments = (wanted.repo, wanted.file, str(folder.resolve()), str(entry.size), entry.sha256, revision)
     output = run_child([sys.executable, "-c", program, *arguments], folder, env=_SETTINGS, tick=tick)
     path = folder / wanted.file
     if path.is_file():

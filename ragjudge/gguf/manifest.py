@@ -34,10 +34,12 @@ class HubFile(_Closed):
     Attributes:
         repo: ``owner/name`` of the repository.
         file: Name of the file in it.
+        revision: Commit of the repository; None = its newest one.
     """
 
     repo: str
     file: FileName
+    revision: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
 
 
 class PackageParts(_Closed):
@@ -112,6 +114,7 @@ class ModelEntry(_Closed):
         context: Training context in tokens.
         sources: Where the file comes from, in the order to be tried.
         default: Whether this is the model used when none is named.
+        profile: How it wants to be asked, for a model that was trained to check texts; a name of `prompts.profile`.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
@@ -123,6 +126,7 @@ class ModelEntry(_Closed):
     context: int = Field(gt=0)
     sources: tuple[Source, ...] = ()
     default: bool = False
+    profile: str | None = None
 
 
 class Manifest(_Closed):

@@ -96,8 +96,9 @@ def layer_memory(layer: Layer, cells: int, *, sequences: int, kv: KvType) -> int
 def compute_memory(facts: Facts, cells: int, *, batch: int, sequences: int, flash_attention: bool) -> int:
     """Estimate the working space of a batch and of its outputs.
 
-    Three feed-forward rows and four token vectors per token of a batch, a mask of 16 bits per token of the batch
-    and of the memory, or all logits if those are more; without flash attention also all attention weights.
+    Three feed-forward rows and four token vectors per token of a batch, or all logits if those are more; a
+    mask of 16 bits per token of the batch and of the memory; without flash attention also all attention
+    weights.
     """
     outputs = sequences * facts.vocabulary * _FLOAT
     rows = batch * (3 * facts.feed_forward + 4 * facts.embedding) * _FLOAT

@@ -15,6 +15,8 @@ from ragjudge.records import Answer, Call, Outcome
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ragjudge.prompts.profile import Profile
+
 
 def canonical_json(value: JsonValue) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, ASCII only.
@@ -68,6 +70,11 @@ class Judge(ABC):
     def __init__(self, id: str) -> None:
         self.id = id
         self.usage = JudgeUsage()
+
+    @property
+    def profile(self) -> Profile | None:
+        """How it wants to be asked; None = in the words of our templates."""
+        return None
 
     @abstractmethod
     def identity(self) -> Identity:

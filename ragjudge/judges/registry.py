@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragjudge.errors import ConfigError, UnknownNameError
 from ragjudge.judges.base import Judge
-from ragjudge.judges.llama.settings import EngineSettings
+from ragjudge.judges.llama.settings import EngineSettings, FlashAttention, Split
 
 if TYPE_CHECKING:
+    from ragjudge.gguf.memory import KvType
     from ragjudge.judges.llama.judge import Chat
 
 ENVIRONMENT_VARIABLE = "RAGJUDGE_JUDGE"
@@ -36,6 +37,11 @@ def open_judge(
     threads: int | None = None,
     gpu_layers: int | None = None,
     batch: int | None = None,
+    flash_attention: FlashAttention | None = None,
+    kv: KvType | None = None,
+    split: Split | None = None,
+    repack: bool | None = None,
+    profile: str | None = None,
     prefix_bytes: int | None = None,
     **server: Any,
 ) -> Judge:
@@ -48,8 +54,13 @@ def open_judge(
         chat: See `LlamaJudge`.
         window: Longest prompt in tokens, at least 64; see `LlamaJudge`.
         threads: Worker threads, at least 1; None = one per physical core.
-        gpu_layers: Layers to offload, -1 = all; None = all when llama.cpp was built for a GPU.
+        gpu_layers: Layers to offload, -1 = all; None = as many as fit, see `EngineSettings`.
         batch: Most tokens per batch, at least 32; None = 512.
+        flash_attention: See `EngineSettings`, as for the next three; None = automatic.
+        kv: How keys and values are kept; part of the judge's identity.
+        split: How several devices share a model.
+        repack: Whether weights are laid out anew for the processor.
+        profile: See `LlamaJudge`.
         prefix_bytes: See `LlamaJudge`; no matter for other judges.
         server: Settings of ``http``: ``base_url``, ``model`` and whatever else `HttpJudge` takes.
 
@@ -67,9 +78,20 @@ def open_judge(
     for setting, (value, least) in settings.items():
         if value is not None and value < least:
             raise ConfigError(f"judge {name!r}: {setting} is {value}; accepted: {least} or more.")
-    given = [setting for setting, (value, _) in settings.items() if value is not None]
-    if name in (FAKE, HTTP) and (given or chat is not None):
-        raise ConfigError(f"judge {name!r} has no setting {(given or ['chat'])[0]!r}.")
+    engine: dict[str, Any] = {
+        "threads": threads,
+        "gpu_layers": gpu_layers,
+        "batch": batch,
+        "flash_attention": flash_attention,
+        "kv": kv,
+        "split": split,
+        "repack": repack,
+    }
+    engine = {setting: value for setting, value in engine.items() if value is not None}
+    others = {"window": window, "chat": chat, "profile": profile}
+    given = [*(setting for setting, value in others.items() if value is not None), *engine]
+    if name in (FAKE, HTTP) and given:
+        raise ConfigError(f"judge {name!r} has no setting {given[0]!r}.")
     if name == HTTP:
         return _open_http(server)
     if server:
@@ -80,8 +102,8 @@ def open_judge(
         from ragjudge.judges.fake import FakeJudge
 
         return FakeJudge()
-    engine = EngineSettings(threads=threads, gpu_layers=gpu_layers, batch=batch or EngineSettings.batch)
-    return _open_llama(name, path, chat, window, engine, prefix_bytes)
+    judge = {"chat": chat, "window": window, "prefix_bytes": prefix_bytes, "profile": profile}
+    return _open_llama(name, path, settings=EngineSettings(**engine), **judge)
 
 
 def _open_http(settings: dict[str, Any]) -> Judge:
@@ -102,14 +124,7 @@ def _open_http(settings: dict[str, Any]) -> Judge:
     return HttpJudge(**settings)
 
 
-def _open_llama(
-    name: str,
-    path: Path | None,
-    chat: Chat | None,
-    window: int | None,
-    settings: EngineSettings,
-    prefix_bytes: int | None,
-) -> Judge:
+def _open_llama(name: str, path: Path | None, *, settings: EngineSettings, **judge: Any) -> Judge:
     from ragjudge.gguf.locate import added_files, locate, models_dir
     from ragjudge.judges.llama.judge import LlamaJudge
 
@@ -123,12 +138,4 @@ def _open_llama(
     file = located.path
     if file is None:
         file = models_dir() / located.entry.file if located.entry else Path(path or name).expanduser()
-    return LlamaJudge(
-        name,
-        file,
-        entry=located.entry,
-        chat=chat,
-        window=window,
-        settings=settings,
-        prefix_bytes=prefix_bytes,
-    )
+    return LlamaJudge(name, file, entry=located.entry, settings=settings, **judge)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
-from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.items import Draft, count_reason
 from ragjudge.metrics.support import claims_of
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
@@ -41,7 +42,7 @@ class AnswerRelevancyMetric(TwoModeMetric):
                 sentence.text,
                 sentence.start,
                 sentence.end,
-                None if is_refusal(sentence.text) else template.check(sentence.text, slots),
+                () if is_refusal(sentence.text) else (template.check(sentence.text, slots),),
             )
             for sentence in _sentences(sample.output or "")
         ]

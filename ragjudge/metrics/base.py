@@ -33,15 +33,14 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from ragjudge.metrics.aggregate import DECIMALS
-from ragjudge.prompts.answers import DECISION_THRESHOLD, TOLERANCE, label_mass, probability
+from ragjudge.metrics.items import Draft, make_items, remarks
 from ragjudge.prompts.template import load_template
 from ragjudge.records import (
     Call,
     CallFailure,
-    Check,
     Item,
     Mode,
     OnEmpty,
@@ -50,7 +49,6 @@ from ragjudge.records import (
     Reply,
     Sample,
     Score,
-    Verdict,
 )
 
 
@@ -66,29 +64,6 @@ class Empty:
 
     reason: str
     default: OnEmpty
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A future `Item`: the piece, and the check that will decide it.
-
-    Attributes:
-        text: The piece.
-        start: Its first offset in its source.
-        end: The offset after it.
-        check: The question about it; None when a rule has decided.
-        decided: The rule's verdict when there is no check.
-        chunk: See `Item`.
-        chunk_by: See `Item`.
-    """
-
-    text: str
-    start: int
-    end: int
-    check: Check | None
-    decided: bool = False
-    chunk: int | None = None
-    chunk_by: Literal["lexical", "judge"] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,8 +87,8 @@ class Plan:
 
     @classmethod
     def of_drafts(cls, drafts: Sequence[Draft]) -> Plan:
-        """Plan one question for each piece that no rule has decided."""
-        calls = tuple(draft.check for draft in drafts if draft.check is not None)
+        """Plan the questions of all pieces."""
+        calls = tuple(check for draft in drafts for check in draft.checks)
         return cls(calls=calls, drafts=tuple(drafts))
 
     @classmethod
@@ -202,7 +177,7 @@ class TwoModeMetric(ABC):
             value=value,
             status="scored",
             mode=self.mode,
-            reason=self.reason(items) + _remarks(items, errors),
+            reason=self.reason(items) + remarks(items, errors),
             errors=errors,
             items=items,
         )
@@ -265,47 +240,11 @@ class TwoModeMetric(ABC):
         return tuple(chunk for chunk in sample.contexts or () if chunk.strip())
 
 
-def make_items(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> tuple[Item, ...]:
-    """Join pieces and outcomes; pieces without a check keep what the rule decided."""
-    remaining = iter(outcomes)
-    return tuple(make_item(draft, next(remaining) if draft.check is not None else None) for draft in drafts)
-
-
-def make_item(draft: Draft, outcome: Outcome | None) -> Item:
-    """Make one judged piece. A failed call leaves verdict and probability None."""
-    chance = mass = error = windows = window = None
-    verdict: bool | None = draft.decided
-    if isinstance(outcome, Verdict) and draft.check is not None:
-        chance = round(probability(outcome, draft.check.positive), DECIMALS)
-        mass = round(label_mass(outcome), DECIMALS)
-        verdict = chance >= DECISION_THRESHOLD
-        if outcome.windows is not None:
-            windows = len(outcome.windows)
-            window = [each.log_probabilities for each in outcome.windows].index(outcome.log_probabilities)
-    elif outcome is not None:
-        verdict = None
-        error = outcome.reason if isinstance(outcome, CallFailure) else "the judge gave no verdict"
-    return Item(
-        text=draft.text,
-        start=draft.start,
-        end=draft.end,
-        verdict=verdict,
-        probability=chance,
-        label_mass=mass,
-        chunk=draft.chunk,
-        chunk_by=draft.chunk_by,
-        windows=windows,
-        window=window,
-        marginal=chance is not None and abs(chance - DECISION_THRESHOLD) < TOLERANCE,
-        error=error,
-    )
-
-
 def parse_holistic(text: str) -> tuple[float, str] | None:
     """Read ``{"score": 0..1, "reason": "…"}``; None when the text is anything else."""
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(data, dict) or set(data) != {"score", "reason"}:
         return None
@@ -313,17 +252,3 @@ def parse_holistic(text: str) -> tuple[float, str] | None:
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not isinstance(reason, str):
         return None
     return (round(float(score), DECIMALS), reason) if 0 <= score <= 1 else None
-
-
-def _remarks(items: Sequence[Item], errors: int) -> str:
-    """Say what was out of the ordinary in how the pieces were judged."""
-    remarks = f" {errors} of them could not be judged." if errors else ""
-    windows = max((item.windows or 1 for item in items), default=1)
-    return remarks + (f" The contexts were shown in {windows} windows." if windows > 1 else "")
-
-
-def count_reason(items: Sequence[Item], noun: str, holds: str) -> str:
-    """Say how many pieces hold, e.g. ``1 of 2 claims supported``."""
-    held = sum(item.verdict is True for item in items)
-    plural = noun if len(items) == 1 else f"{noun}s"
-    return f"{held} of {len(items)} {plural} {holds}."

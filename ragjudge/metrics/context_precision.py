@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import average_precision, fraction
-from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.items import Draft, count_reason
 from ragjudge.metrics.support import (
     chunks_of,
+    claims_of,
     claims_to_support,
     has_chunks,
     no_chunks,
@@ -15,7 +17,7 @@ from ragjudge.metrics.support import (
     without_claims,
 )
 from ragjudge.prompts.template import load_template
-from ragjudge.records import Item, Mode, Sample
+from ragjudge.records import Check, Item, Mode, Sample
 
 
 class ContextPrecisionMetric(TwoModeMetric):
@@ -23,9 +25,9 @@ class ContextPrecisionMetric(TwoModeMetric):
 
     Args:
         mode: See `TwoModeMetric`.
-        by: ``chunks``: average precision over the ranked chunks; a chunk is relevant when it helps to
-            answer the question, given the expected answer where there is one. ``claims``: claims of the
-            output that the contexts support / its claims.
+        by: ``chunks``: average precision over the ranked chunks; a chunk is relevant when it supports a
+            claim of the expected answer, or where there is none, when it answers the question.
+            ``claims``: claims of the output that the contexts support / its claims.
     """
 
     name = "context_precision"
@@ -50,21 +52,31 @@ class ContextPrecisionMetric(TwoModeMetric):
         """One piece for each chunk, or each claim."""
         if self.by == "claims":
             return claims_to_support(sample.output or "", sample)
-        template = load_template("chunk_relevance" if sample.expected is None else "chunk_usefulness")
-        question = {"question": sample.input or ""}
-        if sample.expected is not None:
-            question["expected"] = sample.expected
         return [
             Draft(
                 chunk,
                 0,
                 len(chunk),
-                template.check(chunk, question, (chunk,)) if chunk.strip() else None,
+                self._checks(chunk, sample) if chunk.strip() else (),
                 chunk=rank,
                 chunk_by="judge",
             )
             for rank, chunk in enumerate(chunks_of(sample))
         ]
+
+    def _checks(self, chunk: str, sample: Sample) -> tuple[Check, ...]:
+        """Return the questions about one chunk.
+
+        With an expected answer: does it support any of that answer's claims? This is RAGChecker's notion of
+        a relevant chunk, and the very question of context recall. Without one: does it answer the question?
+        """
+        wanted = [claim.text for claim in claims_of(sample.expected or "") if claim.is_claim]
+        if not wanted:
+            slots = {"question": sample.input or ""}
+            return (load_template("chunk_relevance").check(chunk, slots, (chunk,)),)
+        template = load_template("support")
+        slots = {"question": sample.input or ""}
+        return tuple(template.check(claim, slots, (chunk,)) for claim in wanted)
 
     def value(self, items: Sequence[Item]) -> float:
         """Average precision over chunks, or the share of claims."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
-from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.items import Draft, count_reason
 from ragjudge.metrics.support import chunks_of, claims_of, has_chunks, no_chunks
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
@@ -36,7 +37,7 @@ class ContextRelevanceMetric(TwoModeMetric):
                 sentence.text,
                 sentence.start,
                 sentence.end,
-                template.check(sentence.text, slots),
+                (template.check(sentence.text, slots),),
                 chunk=rank,
                 chunk_by="judge",
             )

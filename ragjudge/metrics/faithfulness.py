@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
-from ragjudge.metrics.base import Draft, Empty, TwoModeMetric, count_reason
+from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.items import Draft, count_reason
 from ragjudge.metrics.support import (
     claims_to_support,
     has_chunks,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ragjudge.metrics.base import Draft, Empty
+from ragjudge.metrics.base import Empty
+from ragjudge.metrics.items import Draft
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Sample
 from ragjudge.text.claims import Claim, claims
@@ -39,6 +40,7 @@ def no_chunks() -> Empty:
 def claims_to_support(text: str, sample: Sample) -> list[Draft]:
     """Return a text's claims, each with the question whether the sample's contexts support it."""
     template = load_template("support")
+    slots = {"question": sample.input or ""}
     chunks = chunks_of(sample)
     shown = tuple(chunk for chunk in chunks if chunk.strip())
     drafts = []
@@ -51,7 +53,7 @@ def claims_to_support(text: str, sample: Sample) -> list[Draft]:
                 claim.text,
                 claim.start,
                 claim.end,
-                template.check(claim.text, {}, shown),
+                (template.check(claim.text, slots, shown),),
                 chunk=chunk,
                 chunk_by=None if chunk is None else "lexical",
             )

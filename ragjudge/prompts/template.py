@@ -94,6 +94,7 @@ class Template(Record):
             positive=next(label for label, value in labels.items() if value == 1),
             claim=claim,
             segments=segments,
+            slots=tuple(sorted(slots.items())),
         )
 
     def prompt(self, slots: Mapping[str, str | None], chunks: Sequence[str] = ()) -> Prompt:

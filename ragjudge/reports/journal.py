@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,8 +47,8 @@ class Journal:
     def _add(self, line: bytes) -> None:
         if self._file is None:
             self._file = self._open()
+        start = self._file.tell()
         if self._left >= len(line):
-            start = self._file.tell()
             if self._file.read(len(line)) == line:
                 self._left -= len(line)
                 return
@@ -55,15 +56,17 @@ class Journal:
         if self._left:
             self._file.truncate()
             self._left = 0
-        self._file.write(line)
+        while line:  # the system may take a part of it
+            line = line[self._file.write(line) :]
 
     def _open(self) -> BinaryIO:
+        if self.part.is_symlink():
+            raise OSError  # whoever put it there must not choose what we write to
         # Without a buffer of Python's: what was written is with the system when `add` returns.
+        handle = os.open(self.part, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        file = os.fdopen(handle, "r+b", buffering=0)
         try:
-            file = self.part.open("r+b", buffering=0)
-        except FileNotFoundError:
-            return self.part.open("x+b", buffering=0)
-        try:
+            _lock(file)
             self._left = _whole_lines(file)
             file.truncate(self._left)
             file.seek(0)
@@ -80,16 +83,18 @@ class Journal:
         """
         try:
             if self._failed or self._file is None:
-                raise OSError
+                raise OSError  # not kept: the report is written as a whole
             self._file.truncate()  # an earlier run may have had more rows
             os.fsync(self._file.fileno())
-            self._file.close()
             if self._target.exists():
                 shutil.copymode(self._target, self.part)
-            self.part.replace(self._target)
+            if sys.platform == "win32":
+                self._file.close()
+            self.part.replace(self._target)  # still locked, so that nobody takes it for a part
         except OSError:
             write_report(report, self.path)
-            self.part.unlink(missing_ok=True)
+            if self._file is not None:
+                self.part.unlink(missing_ok=True)
         finally:
             self.close()
 
@@ -100,6 +105,14 @@ class Journal:
             self._file.close()
             if empty:
                 self.part.unlink(missing_ok=True)
+
+
+def _lock(file: BinaryIO) -> None:
+    """Keep a file for this process; another run that writes the same report then keeps no journal."""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _whole_lines(file: BinaryIO) -> int:

@@ -32,6 +32,7 @@ _WANTED = {
     "string_type": "text",
     "int_type": "a whole number",
     "float_type": "a number",
+    "bool_type": "true, false",
     "invalid-json-value": "texts, numbers, lists, mappings",
     "int_from_float": "a whole number",
     "list_type": "a list",
@@ -90,6 +91,11 @@ def _texts(value: Any) -> Any:
         raise PydanticCustomError(_ACCEPTED, "a text (one chunk) or a list of chunks") from error
 
 
+def _on_or_off(value: Any) -> Any:
+    # YAML reads the bare words `on` and `off` as true and false.
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
 Name = Annotated[str, Field(min_length=1)]
 Threshold = Annotated[float, BeforeValidator(_unit_interval)]
 By = Literal["chunks", "claims"]
@@ -114,6 +120,11 @@ class JudgeConfig(Closed):
     threads: int | None = Field(default=None, ge=1)
     gpu_layers: int | None = Field(default=None, ge=-1)
     batch: int | None = Field(default=None, ge=1)
+    flash_attention: Annotated[Literal["auto", "on", "off"], BeforeValidator(_on_or_off)] | None = None
+    kv: Literal["f16", "q8_0"] | None = None
+    split: Literal["layer", "row", "none"] | None = None
+    repack: bool | None = None
+    profile: Name | None = None
     base_url: Name | None = None
     model: Name | None = None
     identity: Name | None = None

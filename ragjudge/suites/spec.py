@@ -20,6 +20,12 @@ SERVER_SETTINGS = (
 """Settings of a judge behind a server."""
 
 
+LLAMA_SETTINGS = (
+    "window", "chat", "threads", "gpu_layers", "batch", "flash_attention", "kv", "split", "repack", "profile",
+)  # fmt: skip
+"""Settings of a judge in this process."""
+
+
 class JudgeSpec(Record):
     """A judge as a suite names it.
 
@@ -35,6 +41,11 @@ class JudgeSpec(Record):
         threads: Worker threads; None = automatic.
         gpu_layers: Layers to offload, -1 for all; None = automatic.
         batch: Most tokens in one batch; None = automatic.
+        flash_attention: ``auto``, ``on`` or ``off``; None = ``auto``.
+        kv: How keys and values are kept, ``f16`` or ``q8_0``; None = ``f16``.
+        split: How several devices share a model: ``layer``, ``row`` or ``none``; None = ``layer``.
+        repack: Whether weights are laid out anew for the processor; None = they are.
+        profile: How a model that was trained to check texts is asked, or ``none``; None = as it is known.
     """
 
     id: str
@@ -44,6 +55,11 @@ class JudgeSpec(Record):
     threads: int | None = Field(default=None, ge=1)
     gpu_layers: int | None = Field(default=None, ge=-1)
     batch: int | None = Field(default=None, ge=1)
+    flash_attention: Literal["auto", "on", "off"] | None = None
+    kv: Literal["f16", "q8_0"] | None = None
+    split: Literal["layer", "row", "none"] | None = None
+    repack: bool | None = None
+    profile: str | None = None
     base_url: str | None = None
     model: str | None = None
     identity: str | None = None

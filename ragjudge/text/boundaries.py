@@ -18,7 +18,8 @@ from ragjudge.text.thai import thai_gaps
 from ragjudge.text.unspaced import is_end_inside_word
 
 _REFERENCE = (
-    r"(?:\[(?:\^?\d{1,3}(?:[,;–-] ?\d{1,3}){0,9}|\^[\w-]{1,20}|citation needed|note \d{1,3})\]|【[^】\n]{1,40}】)"
+    r"(?:\[(?:\^?\d{1,3}(?:[,;–-] ?\d{1,3}){0,9}|\^[\w-]{1,20}|citation needed|note \d{1,3})\]"
+    r"|【[^】\n]{1,40}】)"
 )
 _SPACED_REFERENCE = re.compile(rf"(?:[ \t]{_REFERENCE})+(?=\s|$)")
 _EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
@@ -99,7 +100,8 @@ def _place(view: str, sentence: int, match: re.Match[str], cut: int, end: int) -
     before_all = view[max(sentence, match.start() - REACH) : match.start()]
     words = before_all.split()
     before = words[-1] if words and not before_all[-1].isspace() else ""
-    spaced = f"{words[-2].lstrip(OPENERS)}{before}".lower() if len(words) > 1 and _ONE_LETTER.match(words[-2]) else ""
+    previous = words[-2] if len(words) > 1 else ""
+    spaced = f"{previous.lstrip(OPENERS)}{before}".lower() if _ONE_LETTER.match(previous) else ""
     behind_all = view[cut : cut + 2 * REACH if cut + 2 * REACH < end else end].lstrip()
     if behind_all[:1] == "<":
         behind_all = _OPENING_TAGS.sub("", behind_all, count=1)
@@ -107,15 +109,22 @@ def _place(view: str, sentence: int, match: re.Match[str], cut: int, end: int) -
     opens = behind_all[: len(behind_all) - len(behind)]
     at_start = len(words) <= 1 and match.start() - sentence < REACH
     at_start = at_start or (len(words) > 1 and words[-2][-1:] in ":;" and words[-2][0] != "&")
-    begins_lower = view[sentence : sentence + REACH].lstrip(" \t\n" + OPENERS)[:1].islower()
     return Place(
-        match["mark"], match["close"], before.lstrip(OPENERS), spaced, behind[:REACH], opens, at_start, begins_lower
+        mark=match["mark"],
+        close=match["close"],
+        before=before.lstrip(OPENERS),
+        spaced=spaced,
+        previous=previous,
+        behind=behind[:REACH],
+        opens=opens,
+        at_start=at_start,
+        begins_lower=view[sentence : sentence + REACH].lstrip(" \t\n" + OPENERS)[:1].islower(),
     )
 
 
 def _is_end_after_emoji(view: str, sentence: int, at: int, cut: int, rules: Rules) -> bool:
     before = [word for word in view[max(sentence, at - REACH) : at].split() if not _IS_EMOJI.fullmatch(word)]
-    word = view[cut : cut + REACH].split()[0]
+    word = view[cut : cut + REACH].split(maxsplit=1)[0]
     if len(before) < 2 or before[-1][-1] in ".!?,;:" or _IS_EMOJI.match(before[0]):
         return False
     return word[0].isupper() and rules.begins_sentence(word.strip(",.!?"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from ragjudge.errors import UnknownNameError
 from ragjudge.text.clauses import clauses
@@ -85,7 +85,7 @@ def claims(
     own = phrases_of(name)[0]
     result: list[Claim] = []
     for number, (piece, reading) in enumerate(zip(found, readings(found), strict=True)):
-        reason = why_not(piece, reading.text, number, len(found), name, cast(CodeMode, code))
+        reason = why_not(piece, reading.text, number, len(found), name, code)
         claim = _claim(piece, reading, reason, own)
         if mode == "clause" and claim.is_claim and piece.kind in {"prose", "item"}:
             result += _in_clauses(claim, name, own)

@@ -21,9 +21,28 @@ _WORD = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
 _TOKEN = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?|[;；·,()\[\]{}\"“”«»„`]")
 _OPEN, _SHUT = "([{“«„", ")]}”»"
 _JOINS = re.compile(r"(?:and|but|so|yet|while|whereas)\Z")
+_SHARES = frozenset({"and", "but"})
 _NEEDS_COMMA = frozenset({"so", "yet", "while", "whereas", "or"})
 _NOMINATIVE = frozenset({"he", "she", "they", "we", "i", "it", "you"})
-_DETERMINERS = frozenset("the a an this that these those its his her their our my your there".split())
+_DETERMINERS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "its",
+        "his",
+        "her",
+        "their",
+        "our",
+        "my",
+        "your",
+        "there",
+    ]
+)
 _RELATIVES = frozenset({"who", "whom", "whose", "which", "that", "where"})
 
 
@@ -98,9 +117,9 @@ def _cut_at(
     token = tokens[index]
     mark = "·" if language == "greek" else ";"
     if token.low in {mark, "；"}:
-        right = sentence[token.end :]
-        if _is_clause(sentence[tokens[first].start : token.start], phrases) and _is_clause(right, phrases):
-            at = token.end + len(right) - len(right.lstrip())
+        rest = sentence[token.end :]
+        if _is_clause(sentence[tokens[first].start : token.start], phrases) and _is_clause(rest, phrases):
+            at = token.end + len(rest) - len(rest.lstrip())
             return _Cut(token.end, at, 0, lacks_subject=False)
         return None
     if not phrases.coordinator.fullmatch(token.low) or index + 2 >= len(tokens):
@@ -110,17 +129,18 @@ def _cut_at(
     right = _following(tokens, index)
     if len(left) < 2 or len(right) < 2 or not _is_clause(sentence[left[0].start : left[-1].end], phrases):
         return None
+    skip = right[0].start - token.start
+    own = _Cut(token.start, token.start, skip, lacks_subject=False)
     if language != "english":
         is_own = phrases.own_subject.fullmatch(right[0].low) is not None
-        is_whole = is_own and _is_clause(sentence[right[0].start : right[-1].end], phrases)
-        return _Cut(token.start, token.start, right[0].start - token.start, lacks_subject=False) if is_whole else None
-    if SUBORDINATORS.intersection(part.low for part in left) or (token.low in _NEEDS_COMMA and not after_comma):
+        return own if is_own and _is_clause(sentence[right[0].start : right[-1].end], phrases) else None
+    if SUBORDINATORS.intersection(part.low for part in left):
+        return None
+    if token.low in _NEEDS_COMMA and not after_comma:
         return None
     if _has_own_subject(sentence, right, after_comma=after_comma):
-        return _Cut(token.start, token.start, right[0].start - token.start, lacks_subject=False)
-    if _JOINS.match(token.low) and token.low in {"and", "but"} and _shares_subject(left, right):
-        return _Cut(token.start, token.start, right[0].start - token.start, lacks_subject=True)
-    return None
+        return own
+    return own._replace(lacks_subject=True) if token.low in _SHARES and _shares_subject(left, right) else None
 
 
 def _tokens(sentence: str) -> Iterator[_Token]:

@@ -1,4 +1,4 @@
-"""What a piece needs in front of it to be read alone: a table's header, the sentence that leads into a list."""
+"""What a piece needs in front of it to be read alone: a table's header, a list's lead-in."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def readings(found: Sequence[Piece]) -> list[Reading]:
         elif piece.kind not in {"code", "data"}:
             leads = []
         lead = " ".join(text for _, text in leads) if piece.kind == "item" else ""
-        result.append(Reading(text, lead, result[-1].text if same and piece.kind in {"prose", "item"} else ""))
+        result.append(
+            Reading(text, lead, result[-1].text if same and piece.kind in {"prose", "item"} else "")
+        )
         leads = _leading(piece, text, found, index, leads)
     return result
 
@@ -87,7 +89,7 @@ def judge_text(reading: Reading, phrases: Phrases) -> str:
     stands_alone = reading.text.endswith(_SENTENCE_ENDS) and len(reading.text.split()) > 3
     if stands_alone and (phrases.is_lead_in(lead.lower()) or _is_title(lead, phrases)):
         return reading.text
-    return f"{lead} {reading.text}"
+    return f"{lead} {reading.text.rstrip(',;')}"
 
 
 def _is_title(lead: str, phrases: Phrases) -> bool:

@@ -13,7 +13,7 @@ from ragjudge.text.languages import Rules
 
 # Marks of writing systems that put no space behind a sentence, or whose mark has no second meaning.
 UNAMBIGUOUS = "。！？｡؟۔।॥።။។"
-CLOSERS = "\"'”’»›)\\]}*_」』）】》〉〕］"
+CLOSERS = "\"'”’»›)\\]}*_~」』）】》〉〕］"
 OPENERS = "([{\"'“‘«‹„‚*_<¿¡—–-「『（【《〈`~\u00a0\u202f"
 # How far a candidate looks to either side, in characters.
 REACH = 48
@@ -29,19 +29,30 @@ _ELISION = re.compile(r"\w{1,5}['’](?=\w)")
 # What a date goes on with behind "3."
 _DATE_GOES_ON = re.compile(r"\d{1,2}\.|\d{4}\b")
 # Names that carry an exclamation or question mark.
-_MARKED_NAMES = frozenset("yahoo jeopardy yum wham oklahoma mamma panic guess moulin chips".split())
+_MARKED_NAMES = frozenset(
+    ["yahoo", "jeopardy", "yum", "wham", "oklahoma", "mamma", "panic", "guess", "moulin", "chips"]
+)
+
+
+_I = frozenset({"I", "I'm", "I've", "I'd", "I'll", "I’m", "I’ve", "I’d", "I’ll"})
+# "Well... Paris": someone looks for a word.
+_FILLERS = frozenset(
+    ["well", "so", "um", "uh", "hmm", "hm", "er", "erm", "oh", "ah", "and", "but", "or", "like"]
+)
 
 
 class Place(NamedTuple):
     """A candidate: its mark, what closes behind it, its neighbours, and where in its sentence it stands.
 
-    `spaced` is the word in front with the single letter before it, as in "z. B.", or empty.
+    `spaced` is the word in front with the single letter before it, as in "z. B.", or empty; `previous` is
+    the word before that.
     """
 
     mark: str
     close: str
     before: str
     spaced: str
+    previous: str
     behind: str
     opens: str
     at_start: bool
@@ -118,15 +129,21 @@ def _is_end_after_exclamation(place: Place, word: str, goes_on: bool, rules: Rul
 def _is_end_after_ellipsis(place: Place, word: str, goes_on: bool, rules: Rules) -> bool:
     if goes_on or word[0].isdigit():
         return False
-    if place.opens or (rules.begins_sentence(word) and not word.startswith("I")):
+    if place.opens or (rules.begins_sentence(word) and word not in _I):
         return True
-    return rules.model.breaks(f"{place.before}...", word)
+    if rules.language == "german":
+        # Any noun has a capital letter.
+        return rules.model.breaks(f"{place.before}...", word)
+    return word[0].isupper() and word not in _I and place.before.lower() not in _FILLERS
 
 
 def _is_end_before_lower(place: Place, core: str, rules: Rules) -> bool:
     if place.close or is_short_form(core, rules):
         return False
     if core in rules.before_figure and not place.begins_lower:
+        return False
+    if place.previous[-1:].isdigit() and len(core) <= 3:
+        # A unit: "6 in. tall"
         return False
     if _FIGURE.fullmatch(core):
         # "in 2013. the rest" against "the 3. floor"
@@ -145,7 +162,9 @@ def _is_end_before_figure(place: Place, core: str, rules: Rules) -> bool:
         if rules.ordinals and core.isdigit() and len(core) < 3 and _DATE_GOES_ON.match(place.behind):
             return False
         return not place.at_start or sum(sign.isdigit() for sign in core) > 3
-    return True
+    # "dec. 2024": a short word in small letters that the training text does not know
+    is_unknown = len(core) <= 4 and place.before.isalpha() and place.before.islower()
+    return not (is_unknown and rules.model.knows_words and not rules.model.is_word(core))
 
 
 def _is_end_before_upper(place: Place, core: str, word: str, rules: Rules) -> bool:
@@ -155,7 +174,7 @@ def _is_end_before_upper(place: Place, core: str, word: str, rules: Rules) -> bo
     if core in rules.never_last and not place.close and place.before not in rules.exact:
         return False
     begins = len(word) > 1 and rules.begins_sentence(word) and not _NUMBERED.match(place.behind)
-    if rules.ordinals and not begins and _is_ordinal(place.before):
+    if rules.ordinals and not begins and _is_ordinal(place.before) and not _counts(place.previous, rules):
         return False
     if _FIGURE.fullmatch(core):
         return not (place.at_start and core.isdigit() and len(core) <= 3)
@@ -180,6 +199,11 @@ def _is_label(place: Place, word: str) -> bool:
 
 def _is_ordinal(word: str) -> bool:
     return (word.isdigit() and len(word) < 3) or (word.isupper() and _ROMAN.fullmatch(word) is not None)
+
+
+def _counts(word: str, rules: Rules) -> bool:
+    """Tell whether a word asks for a figure, so that "S. 45." is no ordinal."""
+    return word.endswith(".") and word.lower().strip(OPENERS + ".") in rules.before_figure
 
 
 def _is_end_after_letter(place: Place, begins: bool) -> bool:

@@ -101,7 +101,11 @@ def _is_label(low: str, phrases: Phrases) -> bool:
 
 
 def _is_full_sentence(text: str) -> bool:
-    return text.rstrip("*_ ")[-1:] in _SENTENCE_ENDS and text.rstrip("*_ ")[-1:] not in "?？" and len(text.split()) >= 4
+    return (
+        text.rstrip("*_ ")[-1:] in _SENTENCE_ENDS
+        and text.rstrip("*_ ")[-1:] not in "?？"
+        and len(text.split()) >= 4
+    )
 
 
 def _is_bold_title(text: str) -> bool:

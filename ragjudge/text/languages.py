@@ -16,13 +16,29 @@ from ragjudge.text.punkt import PunktModel, parameters
 
 # Those of Punkt's data package, and their ISO 639-1 codes.
 _CODES = {
-    **{"czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "estonian": "et", "finnish": "fi"},
-    **{"french": "fr", "german": "de", "greek": "el", "italian": "it", "malayalam": "ml", "norwegian": "no"},
-    **{"polish": "pl", "portuguese": "pt", "russian": "ru", "slovene": "sl", "spanish": "es"},
-    **{"swedish": "sv", "turkish": "tr"},
+    "czech": "cs",
+    "danish": "da",
+    "dutch": "nl",
+    "english": "en",
+    "estonian": "et",
+    "finnish": "fi",
+    "french": "fr",
+    "german": "de",
+    "greek": "el",
+    "italian": "it",
+    "malayalam": "ml",
+    "norwegian": "no",
+    "polish": "pl",
+    "portuguese": "pt",
+    "russian": "ru",
+    "slovene": "sl",
+    "spanish": "es",
+    "swedish": "sv",
+    "turkish": "tr",
 }
 _ALIASES = {code: name for name, code in _CODES.items()} | {"slovenian": "slovene", "nb": "norwegian"}
 LANGUAGES = tuple(_CODES)
+"""The names of all languages that have parameters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +101,15 @@ def language_name(name: str, *, where: str | None = None) -> str:
     if low in _ALIASES:
         return _ALIASES[low]
     raise UnknownNameError("language", name, LANGUAGES, where=where)
+
+
+def language_code(name: str) -> str:
+    """Return the ISO 639-1 code of a language.
+
+    Args:
+        name: As `language_name` returns it.
+    """
+    return _CODES[name]
 
 
 def rules(language: str = "english", abbreviations: tuple[str, ...] = ()) -> Rules:

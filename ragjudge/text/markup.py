@@ -93,7 +93,7 @@ def blanked(text: str) -> str:
         text = _ENTITY_SPACE.sub(lambda match: " " * len(match.group()), text)
     parts: list[str] = []
     done = 0
-    while (at := text.find("<!--", done)) >= 0 and (end := text.find("-->", at)) >= 0:
+    while (at := text.find("<!--", done)) >= 0 and (end := text.find("-->", at + 4)) >= 0:
         # Lines stay lines: a comment in a paragraph does not tear it apart.
         parts += (text[done:at], re.sub(r"[^\n\r]", " ", text[at : end + 3]))
         done = end + 3

@@ -15,11 +15,13 @@ from ragjudge.text.normal import INVISIBLE
 _LONGEST = 6000
 _MARKUP = re.compile(rf"[`*_\[\]<&>\\~【⁰¹²³⁴⁵⁶⁷⁸⁹{INVISIBLE}]")
 _QUOTE_MARKS = re.compile(r"(?<=\n)[ \t]*(?:>[ \t]?)+")
-_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]{0,60}\]){0,300})\]\([^()\s]{0,600}(?:[ \t]+\"[^\"\n]{0,200}\")?\)")
+_LINK = re.compile(
+    r"!?\[((?:[^\[\]]|\[[^\[\]]{0,60}\]){0,300})\]\([^()\s]{0,600}(?:[ \t]+\"[^\"\n]{0,200}\")?\)"
+)
 _REFERENCE_LINK = re.compile(r"\[([^\[\]\d][^\[\]]{0,199})\]\[[^\[\]]{0,60}\]")
 _CITATION = re.compile(
-    r"(?:(?<=[^\W\d_]{3})|(?<=[\s.!?,;:。\"”’)\]]))(?:[ \t]?(?:\[\^?\d{1,3}(?:[,;–-] ?\d{1,3}){0,9}\]|\[\^[\w-]{1,20}\]"
-    r"|\[citation needed\]|\[note \d{1,3}\]|【[^】\n]{1,40}】))+(?=[\s.!?,;:)]|$)"
+    r"(?:(?<=[^\W\d_]{3})|(?<=[\s.!?,;:。\"”’)\]]))"
+    r"(?:[ \t]?(?:\[\^?\d{1,3}(?:[,;–-] ?\d{1,3}){0,9}\]|\[\^[\w-]{1,20}\]|\[citation needed\]|\[note \d{1,3}\]|【[^】\n]{1,40}】))+(?=[\s.!?,;:)]|$)"
 )
 _RAISED = re.compile(r"(?<=[.!?”\"’)])[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?=\s|$)")
 _CELLS = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,200})?>", re.IGNORECASE)
@@ -31,7 +33,7 @@ _TAG = re.compile(
 _RAISE = re.compile(r"<sup>\s*([^<>]{1,40}?)\s*</sup>", re.IGNORECASE)
 _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,600})>")
 _CODE = re.compile(r"(`{1,3})(?!`)([^`]{1,600})(?<!`)\1(?!`)")
-_STARS = re.compile(r"(\*{1,3}|~~)(?=[^\s*])([^*~\n]{1,800}?)(?<=\S)\1")
+_STARS = re.compile(r"(\*{2,3}|(?<![\w*])\*|~~)(?=[^\s*])([^*~\n]{1,800}?)(?<=\S)\1")
 _BARS = re.compile(r"(?<![\w_])(_{1,3})(?=[^\s_])([^_\n]{1,800}?)(?<=[^\s_])\1(?![\w_])")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~])")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")

@@ -85,6 +85,7 @@ class PunktModel:
         own.ortho_context = parameters.ortho
         self.abbreviations = frozenset(own.abbrev_types)
         self.ortho = parameters.ortho
+        self.knows_words = len(parameters.ortho) > 1
         self._tokenizer: Any = PunktSentenceTokenizer(own)
         self._breaks = functools.lru_cache(maxsize=1 << 14)(self._decided)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragjudge.text.boundaries import sentence_ends
 from ragjudge.text.inline_lists import inline_marks
@@ -26,7 +27,7 @@ class Piece:
     Attributes:
         span: The characters and where they are.
         kind: See `markdown.Block`.
-        block: The index of its block; the pieces of one paragraph or item share it.
+        block: A number for its block; the pieces of one paragraph or item share it.
         indent: How far its block is indented, in columns.
     """
 
@@ -63,27 +64,27 @@ def pieces(text: str, language: str = "english", abbreviations: tuple[str, ...] 
     source = normalised(text)
     found = layout(source.text)
     result: list[Piece] = []
-    for number, block in enumerate(found.blocks):
-        for kind, start, cut in _ranges(found.view, block, known):
-            # The view has quote marks blanked, so that a piece begins behind them.
-            left, right = trimmed(found.view, start, cut)
-            if left < right:
-                result.append(Piece(source.span(left, right), kind, number, block.indent))
+    number = 0
+    for block in found.blocks:
+        for kind, cuts in _parts(found.view, block, known):
+            for start, cut in pairwise(cuts):
+                # The view has quote marks blanked, so that a piece begins behind them.
+                left, right = trimmed(found.view, start, cut)
+                if left < right:
+                    result.append(Piece(source.span(left, right), kind, number, block.indent))
+            number += 1
     return tuple(result)
 
 
-def _ranges(view: str, block: Block, known: Rules) -> Iterator[tuple[BlockKind, int, int]]:
-    """Yield the ranges of a block, and what kind of piece each is."""
+def _parts(view: str, block: Block, known: Rules) -> Iterator[tuple[BlockKind, list[int]]]:
+    """Yield the parts of a block, more than one where a list runs through it, and where to cut each."""
     if block.kind not in {"prose", "item"}:
-        yield block.kind, block.start, block.end
+        yield block.kind, [block.start, block.end]
         return
     kind: BlockKind = block.kind
     start = block.start
     for mark, behind in [*inline_marks(view, block.start, block.end, block.number), (block.end, block.end)]:
-        cut = start
-        for cut_at in [*sentence_ends(view, _behind_title(view, kind, start, mark), mark, known), mark]:
-            yield kind, cut, cut_at
-            cut = cut_at
+        yield kind, [start, *sentence_ends(view, _behind_title(view, kind, start, mark), mark, known), mark]
         kind, start = "item", behind
 
 

@@ -17,12 +17,49 @@ _REACH = 60
 _PARTICLES = ("ครับ", "ค่ะ", "คะ", "นะ", "จ้ะ", "จ้า")
 # Words that lean on what comes next …
 _LEANS_ON = (
-    *("และ", "หรือ", "แต่", "ที่", "ซึ่ง", "ว่า", "คือ", "ของ", "ใน", "จาก", "โดย", "เพื่อ", "กับ", "เป็น", "ได้แก่", "เช่น", "คุณ", "นาย"),
+    *(
+        "และ",
+        "หรือ",
+        "แต่",
+        "ที่",
+        "ซึ่ง",
+        "ว่า",
+        "คือ",
+        "ของ",
+        "ใน",
+        "จาก",
+        "โดย",
+        "เพื่อ",
+        "กับ",
+        "เป็น",
+        "ได้แก่",
+        "เช่น",
+        "คุณ",
+        "นาย",
+    ),
     *("นาง", "นางสาว", "ปี", "วันที่", "เดือน", "ประมาณ", "เพราะ", "ถ้า", "หาก", "เมื่อ"),
 )
 # … and on what came before.
 _LEANS_BACK = (
-    *("และ", "หรือ", "แต่", "ที่", "ซึ่ง", "ว่า", "คือ", "ของ", "ใน", "จาก", "โดย", "เพื่อ", "กับ", "ได้แก่", "เช่น", "เพราะ", "รวมถึง"),
+    *(
+        "และ",
+        "หรือ",
+        "แต่",
+        "ที่",
+        "ซึ่ง",
+        "ว่า",
+        "คือ",
+        "ของ",
+        "ใน",
+        "จาก",
+        "โดย",
+        "เพื่อ",
+        "กับ",
+        "ได้แก่",
+        "เช่น",
+        "เพราะ",
+        "รวมถึง",
+    ),
     *("รวมทั้ง", "ตลอดจน", "จนถึง", "ถึง", "จน", "อัน", "แล้ว", "ก็"),
 )
 
@@ -35,8 +72,8 @@ def thai_gaps(view: str, start: int, end: int) -> list[int]:
     last = start
     for match in _GAP.finditer(view, start, end):
         at = match.start()
-        left = view[max(last, at - _REACH) : at].split()[-1]
-        right = view[match.end() : min(end, match.end() + _REACH)].split()[0]
+        left = view[max(last, at - _REACH) : at].rsplit(maxsplit=1)[-1]
+        right = view[match.end() : min(end, match.end() + _REACH)].split(maxsplit=1)[0]
         is_long = len(left) >= _CLAUSE and len(right) >= _CLAUSE
         leans = left.endswith(_LEANS_ON) or right.startswith(_LEANS_BACK)
         if left.endswith(_PARTICLES) or (is_long and not leans):

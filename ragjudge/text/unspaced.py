@@ -11,8 +11,10 @@ from ragjudge.text.languages import Rules
 _NO_PROSE = re.compile(r"[/\\@=&#%<>{}|~$^_]|www\.|\w\(")
 # A dot that another small letter or a figure follows belongs to a name of something.
 _IS_DOTTED = re.compile(r"\.(?=[^A-Z])|^[\u0e01-\u0e2e]\.")
-# Particles that tie a quotation to the rest of a Japanese sentence.
-_QUOTE_PARTICLES = "とっがはをにでもなのや"
+# What goes on behind a quotation: a Japanese particle, or a Chinese "she asked".
+_REPORTS = re.compile(
+    r"[とっがはをにでもなのや]|[^，。？！“「『没沒不\s]{1,6}?(?:问|说|道|喊|叫|答|想|問|說)(?:道|着|著)?[。，,：！]"
+)
 _QUOTE_ENDS = "」』”’\"'"
 
 
@@ -29,8 +31,9 @@ def is_end_inside_word(view: str, sentence: int, match: re.Match[str], end: int,
     mark, cut = match["mark"], match.end()
     following = view[cut]
     if any(sign in UNAMBIGUOUS for sign in mark):
-        is_quoted = match["close"][-1:] in _QUOTE_ENDS and match["close"] and following in _QUOTE_PARTICLES
-        return not is_quoted and following not in ",;:，；：、"
+        if match["close"][-1:] in tuple(_QUOTE_ENDS) and _REPORTS.match(view, cut, end):
+            return False
+        return following not in ",;:，；：、"
     if "．" in mark:
         return not (view[match.start() - 1 : match.start()].isdigit() and following.isdigit())
     if "…" in mark or ".." in mark or match["refs"]:

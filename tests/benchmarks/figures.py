@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,25 @@ class Figure:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Section:
+    """One benchmark's part of the table.
+
+    Attributes:
+        name: The benchmark's name.
+        title: What it measures, as a heading.
+        figures: Its lines.
+        head: Column titles of a table of its own, case by case; empty = none.
+        cases: The rows of that table.
+    """
+
+    name: str
+    title: str
+    figures: Sequence[Figure]
+    head: Sequence[str] = ()
+    cases: Sequence[Sequence[str]] = field(default=())
+
+
 def at_most(name: str, value: float, limit: float, unit: str = "", note: str = "") -> Figure:
     """Return a figure that must not be larger than a limit."""
     return Figure(name, value, unit, f"≤ {shown(limit)}", value <= limit, note)
@@ -34,6 +54,11 @@ def at_most(name: str, value: float, limit: float, unit: str = "", note: str = "
 def at_least(name: str, value: float, limit: float, unit: str = "", note: str = "") -> Figure:
     """Return a figure that must not be smaller than a limit."""
     return Figure(name, value, unit, f"≥ {shown(limit)}", value >= limit, note)
+
+
+def exactly(name: str, value: float, wanted: float, unit: str = "", note: str = "") -> Figure:
+    """Return a figure that must be this one, as far as the table shows it."""
+    return Figure(name, value, unit, f"= {shown(wanted)}", abs(value - wanted) < 0.005, note)
 
 
 def plain(name: str, value: float, unit: str = "", note: str = "") -> Figure:

@@ -25,7 +25,7 @@ class Journal:
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
         self.path = path
-        self._say = say
+        self.say = say
         self._finished: dict[str, tuple[str, Result]] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -41,19 +41,27 @@ class Journal:
             inputs: Everything that was given to the measurement, as plain JSON.
             run: Measures.
         """
-        given = _digest(inputs)
-        known = self._finished.get(key)
-        if known is not None and known[0] == given:
-            return known[1]
-        self._say(f"measuring {key} …")
+        if self.has(key, inputs):
+            return self._finished[key][1]
+        self.say(f"measuring {key} …")
         started = time.perf_counter()
         result = run()
-        self._say(f"  {time.perf_counter() - started:.1f} s")
-        entry = {"key": key, "inputs": given, "at": time.strftime("%Y-%m-%dT%H:%M:%S"), "result": result}
+        self.say(f"  {time.perf_counter() - started:.1f} s")
+        entry = {
+            "key": key,
+            "inputs": _digest(inputs),
+            "at": time.strftime("%Y-%m-%dT%H:%M:%S"),
+            "result": result,
+        }
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        self._finished[key] = (given, result)
+        self._finished[key] = (entry["inputs"], result)
         return result
+
+    def has(self, key: str, inputs: Any) -> bool:
+        """Say whether a measurement was made with these inputs."""
+        known = self._finished.get(key)
+        return known is not None and known[0] == _digest(inputs)
 
     def forget(self, prefix: str) -> int:
         """Forget the measurements whose keys begin so, in the file too; return how many."""

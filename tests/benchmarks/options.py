@@ -32,5 +32,11 @@ class Bench:
 
     def measure(self, key: str, inputs: Any, run: Callable[[], Result]) -> Result:
         """Measure, or return what was measured before with this model and these inputs."""
-        name = f"{key}@{self.model.name}{'/quick' if self.quick else ''}"
-        return self.journal.measure(name, inputs, run)
+        return self.journal.measure(self._name(key), inputs, run)
+
+    def measured(self, key: str, inputs: Any) -> bool:
+        """Say whether that was measured already."""
+        return self.journal.has(self._name(key), inputs)
+
+    def _name(self, key: str) -> str:
+        return f"{key}@{self.model.name}{'/quick' if self.quick else ''}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.figures import Figure, at_most
+from tests.benchmarks.figures import Figure, Section, at_most
 from tests.benchmarks.process import ROOT, measure_apart
 from tests.benchmarks.texts import Towns
 
@@ -27,14 +27,14 @@ METRICS = ("faithfulness", "answer-relevancy", "context-precision", "context-rec
 MOST_SECONDS, MOST_BYTES = 6.0, 400e6
 
 
-def run(bench: Bench) -> list[Figure]:
+def run(bench: Bench) -> Section:
     """Fill a cache if there is none, replay it three times, and keep the fastest."""
     rows = 50 if bench.quick else ROWS
     folder = bench.out / f"replay-{rows}"
     arguments = {"folder": str(folder), "rows": rows}
     bench.measure(f"{NAME}/fill", arguments, lambda: measure_apart(f"{__name__}:fill", arguments))
     found = bench.measure(f"{NAME}/run", arguments, lambda: replay(folder))
-    return figures(found, rows)
+    return Section(NAME, TITLE, figures(found, rows))
 
 
 def figures(found: dict[str, Any], rows: int) -> list[Figure]:

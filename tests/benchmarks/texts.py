@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-_FIRST = "Ald Ber Cor Dun Elm Fal Gar Hal Ing Jor Kel Lor Mar Nor Ost Pel Quar Ros Sel Tor Ulm Var Wes Yar".split()
-_LAST = "bridge burg dale field ford gate ham haven holm hurst mere mouth port stead stow ton wick wold".split()
-_NAMES = "Anna Bruno Clara David Emma Felix Greta Henry Irene Jacob Laura Martin Nora Oscar Paula Robert".split()
-_GOODS = "apples barley boats bricks cheese clocks cloth glass hops ink lace paper pears pianos rope salt".split()
-_SIGHTS = "an old bell tower|a stone bridge|a covered market|a botanical garden|a lighthouse|a water mill".split("|")
+_FIRST = (
+    "Ald Ber Cor Dun Elm Fal Gar Hal Ing Jor Kel Lor Mar Nor Ost Pel Quar Ros Sel Tor Ulm Var Wes Yar".split()
+)
+_LAST = (
+    "bridge burg dale field ford gate ham haven holm hurst mere mouth port stead stow ton wick wold".split()
+)
+_NAMES = (
+    "Anna Bruno Clara David Emma Felix Greta Henry Irene Jacob Laura Martin Nora Oscar Paula Robert".split()
+)
+_GOODS = (
+    "apples barley boats bricks cheese clocks cloth glass hops ink lace paper pears pianos rope salt".split()
+)
+_SIGHTS = (
+    "an old bell tower|a stone bridge|a covered market|a botanical garden|a lighthouse|a water mill".split(
+        "|"
+    )
+)
 
 
 class Towns:
@@ -44,6 +56,10 @@ class Towns:
         """Return six sentences of about 16 words each about a town; no two say the same."""
         facts = self.facts(number)
         return [sentence.format(**facts) for sentence in _SENTENCES]
+
+    def say(self, sentence: int, facts: Mapping[str, Any]) -> str:
+        """Return one of the sentences with other facts."""
+        return _SENTENCES[sentence].format(**facts)
 
     def chunk(self, first: int, words: int) -> str:
         """Return a chunk of so many words, a full stop at its end, about towns from `first` on."""

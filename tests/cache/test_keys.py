@@ -30,7 +30,7 @@ IN: dict[type, dict[str, Any]] = {
     },
 }
 OUT: dict[type, dict[str, Any]] = {
-    Check: {"positive": "no", "claim": "other", "segments": ((0, 1, 2, 3),)},
+    Check: {"positive": "no", "claim": "other", "segments": ((0, 1, 2, 3),), "slots": (("a", "b"),)},
     Prompt: {"reply_schema": "{}"},
 }
 

@@ -13,8 +13,10 @@ import pytest
 
 from ragjudge.cache import handle as handle_module
 from ragjudge.cache.disk import TextCache
+from ragjudge.cache.recovery import set_aside, verified_rows
 from ragjudge.cache.store import Store
 from ragjudge.errors import CacheError
+from ragjudge.records import Verdict
 from tests.cache.helpers import JUDGE, YES, check, database, key, put
 
 Damage = Callable[[Path], None]
@@ -165,3 +167,51 @@ def test_a_refused_database_is_not_mended(folder: Path) -> None:
             Store(folder)
         assert "cache merge" in (caught.value.hint or "")
     assert not (folder / "damaged-1").exists()
+
+
+def test_what_a_killed_process_has_not_finished_is_finished_by_the_next(folder: Path) -> None:
+    lost_header(folder)
+    set_aside(folder)  # and then it was killed
+    with Store(folder, read_only=False) as store:
+        assert len(store.get_many(KEYS)) == 300
+        assert "300 of its answers were kept" in store.notices[0]
+    with Store(folder) as store:
+        assert store.notices == ()
+
+
+def test_a_newer_answer_is_not_replaced_by_one_that_was_set_aside(folder: Path) -> None:
+    other = Verdict(log_probabilities={"yes": -3.0, "no": -0.05})
+    lost_header(folder)
+    broken = set_aside(folder)
+    unfinished = (broken / "unfinished").rename(broken / "later")
+    with Store(folder) as store:
+        put(store, CALLS[0], other)
+    unfinished.rename(broken / "unfinished")
+    with Store(folder) as store:
+        assert store.get(KEYS[0]) == other
+        assert store.get(KEYS[1]) == YES
+
+
+def test_a_file_that_never_was_a_cache_stays_where_it_is(tmp_path: Path) -> None:
+    database(tmp_path).write_bytes(b"somebody else's notes" * 1000)
+    with pytest.raises(CacheError, match="cannot be opened: file is not a database"):
+        Store(tmp_path)
+    (tmp_path / ".lock").unlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["cache.db"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_in_place_of_a_database_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(database(tmp_path))
+    with pytest.raises(OSError, match="no plain file"):
+        list(verified_rows(tmp_path))
+
+
+def test_a_reader_does_not_take_a_change_for_damage(folder: Path) -> None:
+    with Store(folder, read_only=True) as reader:
+        assert len(reader.get_many(KEYS)) == 300
+        with Store(folder) as writer:
+            for number in range(400):
+                put(writer, check(f"New {number}."))
+        assert len(reader.get_many(key(check(f"New {number}.")) for number in range(400))) == 400
+        assert reader.notices == ()

@@ -127,7 +127,8 @@ def test_pages_that_point_in_circles_are_not_followed_for_ever(folder: Path) -> 
 def test_files_are_moved_into_a_folder_of_their_own_each_time(folder: Path) -> None:
     (folder / "cache.db-wal").write_bytes(b"log")
     assert set_aside(folder) == folder / "damaged-1"
-    assert sorted(path.name for path in (folder / "damaged-1").iterdir()) == ["cache.db", "cache.db-wal"]
+    names = sorted(path.name for path in (folder / "damaged-1").iterdir())
+    assert names == ["cache.db", "cache.db-wal", "unfinished"]
     database(folder).write_bytes(b"")
     assert set_aside(folder) == folder / "damaged-2"
 

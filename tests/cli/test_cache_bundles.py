@@ -124,7 +124,8 @@ def test_the_example_suite_replays_where_there_is_no_model_and_no_llama(
         "from ragjudge.cli.main import run\n"
         "sys.exit(run(sys.argv[1:]))\n"
     )
-    home = {"RAGJUDGE_HOME": str(tmp_path / "empty"), "RAGJUDGE_CACHE": "", "RAGJUDGE_MODELS": ""}
+    nowhere = str(tmp_path / "empty")
+    home = {"RAGJUDGE_HOME": nowhere, "RAGJUDGE_CACHE": "", "RAGJUDGE_MODELS": nowhere}
     arguments = ["run", str(suite), "--bundle", str(bundle), "-q", "-o", str(again)]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],

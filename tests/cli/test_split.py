@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from ragjudge.cli.split import split
-from ragjudge.errors import DataError
+from ragjudge.errors import DataError, UnknownNameError
 
 TEXT = "Hello! Dr. Smith built it in 1889. Is it tall?"
 
@@ -39,6 +39,36 @@ def test_text_shows_numbers_marks_offsets_and_reasons() -> None:
         "3  -      35-46  Is it tall?  (question)",
         "3 pieces, 1 claim",
     ]
+
+
+def test_clauses_and_the_language_can_be_asked_for() -> None:
+    text = "Er kam am 3. Mai 1900 an, und er war krank."
+    assert len(json.loads(run(text, "--format", "json"))) == 2
+    assert len(json.loads(run(text, "--format", "json", "--language", "german"))) == 1
+    rows = json.loads(run(text, "--format", "json", "--language", "de", "--claims", "clause"))
+    assert [row["text"] for row in rows] == ["Er kam am 3. Mai 1900 an,", "und er war krank."]
+    assert [row["judge_text"] for row in rows] == ["Er kam am 3. Mai 1900 an.", "Er war krank."]
+
+
+def test_what_the_judge_reads_is_shown_where_it_differs() -> None:
+    assert run("See [it](a.b).").splitlines() == [
+        "1  claim  0-14  See [it](a.b).",
+        "                judged as: See it.",
+        "1 piece, 1 claim",
+    ]
+
+
+def test_code_and_own_abbreviations_can_be_asked_for() -> None:
+    assert json.loads(run("```\nx\n```", "--format", "json", "--code", "whole"))[0]["claim"] is True
+    text = "It is a Zif. The end."
+    assert len(json.loads(run(text, "--format", "json", "--abbreviation", "Zif"))) == 1
+
+
+def test_an_unknown_language_is_an_error_of_use() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        CliRunner().invoke(split, ["a", "--language", "germn"], catch_exceptions=False)
+    assert caught.value.exit_code == 2
+    assert "Did you mean 'german'?" in caught.value.message
 
 
 def test_colour_is_for_terminals_only() -> None:

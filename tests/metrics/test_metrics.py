@@ -21,6 +21,7 @@ SAMPLE = Sample(
     contexts=CONTEXTS,
     expected="Python is a language. It was released in 1991.",
 )
+UNKNOWN = SAMPLE.model_copy(update={"expected": None})
 
 
 def verdict(chance: float) -> Verdict:
@@ -68,7 +69,7 @@ def test_context_recall_asks_about_the_expected_answer() -> None:
 
 
 def test_context_precision_by_chunks_is_average_precision() -> None:
-    result = score("context_precision", {CONTEXTS[0]: 0.1, CONTEXTS[1]: 0.8})
+    result = score("context_precision", {CONTEXTS[0]: 0.1, CONTEXTS[1]: 0.8}, UNKNOWN)
     assert (result.value, result.by) == (0.5, "chunks")
     assert [(item.chunk, item.chunk_by, item.start, item.end) for item in result.items] == [
         (0, "judge", 0, len(CONTEXTS[0])),
@@ -77,13 +78,45 @@ def test_context_precision_by_chunks_is_average_precision() -> None:
     assert result.reason == "1 of 2 chunks relevant. Relevant at rank 2."
 
 
+def test_a_chunk_is_relevant_when_it_supports_any_claim_of_the_expected_answer() -> None:
+    metric = make_metric("context_precision")
+    plan = metric.plan(SAMPLE)
+    asked = [(call.shared, call.claim) for call in plan.calls if isinstance(call, Check)]
+    assert [(CONTEXTS[0] in shared, claim) for shared, claim in asked] == [
+        (True, "Python is a language."),
+        (True, "It was released in 1991."),
+        (False, "Python is a language."),
+        (False, "It was released in 1991."),
+    ]
+    result = metric.score(SAMPLE, plan, [verdict(0.2), verdict(0.9), verdict(0.3), verdict(0.4)])
+    assert [(item.verdict, item.probability) for item in result.items] == [(True, 0.9), (False, 0.4)]
+    assert result.value == 1.0
+
+
+@pytest.mark.parametrize(("other", "holds", "errors"), [(0.9, True, 0), (0.1, None, 1)])
+def test_a_failed_check_counts_only_where_no_other_speaks_for_the_chunk(
+    other: float, holds: bool | None, errors: int
+) -> None:
+    metric = make_metric("context_precision")
+    plan = metric.plan(SAMPLE)
+    outcomes = [CallFailure(reason="gone"), verdict(other), verdict(0.1), verdict(0.1)]
+    result = metric.score(SAMPLE, plan, outcomes)
+    assert (result.items[0].verdict, result.errors) == (holds, errors)
+
+
+def test_recall_over_one_chunk_and_precision_ask_the_very_same_checks() -> None:
+    sample = SAMPLE.model_copy(update={"contexts": CONTEXTS[:1]})
+    precision = make_metric("context_precision").plan(sample)
+    assert precision.calls == make_metric("context_recall").plan(sample).calls
+
+
 def test_no_relevant_chunk_is_a_true_zero() -> None:
-    result = score("context_precision", {CONTEXTS[0]: 0.1, CONTEXTS[1]: 0.2})
+    result = score("context_precision", {CONTEXTS[0]: 0.1, CONTEXTS[1]: 0.2}, UNKNOWN)
     assert (result.value, result.status) == (0.0, "scored")
 
 
 def test_a_blank_chunk_keeps_its_rank_and_needs_no_judge() -> None:
-    sample = SAMPLE.model_copy(update={"contexts": ("  ", CONTEXTS[0])})
+    sample = UNKNOWN.model_copy(update={"contexts": ("  ", CONTEXTS[0])})
     result = score("context_precision", {CONTEXTS[0]: 0.9}, sample)
     assert result.value == 0.5
     assert [item.verdict for item in result.items] == [False, True]
@@ -206,7 +239,7 @@ def test_both_modes_take_their_definition_from_one_text(name: str) -> None:
     definition = {
         "faithfulness": "support",
         "context_recall": "support",
-        "context_precision": "chunk_usefulness",
+        "context_precision": "chunk_relevance",
         "context_relevance": "sentence_relevance",
         "answer_relevancy": "answer_relevance",
     }[name]
@@ -214,7 +247,7 @@ def test_both_modes_take_their_definition_from_one_text(name: str) -> None:
 
     text = load_template(definition).definition
     (holistic,) = make_metric(name, mode="holistic").plan(SAMPLE).calls
-    check = make_metric(name).plan(SAMPLE).calls[0]
+    check = make_metric(name).plan(UNKNOWN if name == "context_precision" else SAMPLE).calls[0]
     assert text
     assert text in holistic.shared + holistic.own
     assert text in check.shared + check.own

@@ -20,7 +20,7 @@ LAYERS: dict[str, set[str]] = {
     "datasets": GROUND,
     "metrics": GROUND | {"text", "prompts"},
     "judges": GROUND | {"gguf", "text", "prompts"},
-    "cache": GROUND | {"judges"},
+    "cache": GROUND | {"judges", "prompts"},
     "reports": GROUND,
     "providers": GROUND | {"datasets"},
     "suites": GROUND | {"datasets", "metrics", "providers"},

@@ -38,6 +38,7 @@ def test_a_check_is_filled_in_from_its_slots() -> None:
         positive="A",
         claim="Cats sleep.",
         segments=check.segments,
+        slots=tuple(sorted(SLOTS.items())),
     )
 
 

@@ -110,3 +110,24 @@ def test_a_link_is_followed(path: Path, tmp_path: Path) -> None:
     journal(path, ROWS).finish(of(ROWS))
     assert path.is_symlink()
     assert (tmp_path / "elsewhere" / "real.jsonl").read_bytes() == WHOLE
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the locks of POSIX")
+def test_a_second_run_for_the_same_file_does_not_write_into_the_first_ones_rows(path: Path) -> None:
+    first = journal(path, ROWS[:2])
+    second = journal(path, ROWS[3:])
+    for row in ROWS[2:]:
+        first.add(row)
+    second.finish(of(ROWS[3:]))
+    assert path.read_bytes() == "".join(map(render_row, ROWS[3:])).encode()
+    first.finish(of(ROWS))
+    assert path.read_bytes() == WHOLE
+    assert not part(path).exists()
+
+
+def test_a_link_in_place_of_the_part_is_not_followed(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("keep me", encoding="utf-8")
+    part(path).symlink_to(tmp_path / "victim")
+    journal(path, ROWS).finish(of(ROWS))
+    assert (tmp_path / "victim").read_text(encoding="utf-8") == "keep me"
+    assert path.read_bytes() == WHOLE

@@ -302,7 +302,8 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
             (
                 ": judge: unknown key 'windw'. Did you mean 'window'? "
                 "Accepted: accept_models, api_key_env, base_url, batch, chat, concurrency, extra, "
-                "gpu_layers, id, identity, max_tokens, model, retries, strategy, threads, timeout, window."
+                "flash_attention, gpu_layers, id, identity, kv, max_tokens, model, profile, repack, retries, "
+                "split, strategy, threads, timeout, window."
             ),
         ),
         (

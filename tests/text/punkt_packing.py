@@ -6,9 +6,9 @@ The same parameters give the same bytes on every machine: words are sorted, and 
 from __future__ import annotations
 
 import bz2
-import os.path
 import sys
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 
 from ragjudge.text.punkt import Parameters
@@ -51,10 +51,15 @@ def _front_coded(words: Iterable[str]) -> list[str]:
     """Write each word as the length of what it shares with the one before, and the rest."""
     coded, before = [], ""
     for word in words:
-        shared = min(len(os.path.commonprefix([before, word])), len(_DIGITS) - 1)
+        shared = _shared(before, word)
         coded.append(_DIGITS[shared] + word[shared:])
         before = word
     return coded
+
+
+def _shared(left: str, right: str) -> int:
+    pairs = zip(left, right, _DIGITS[1:], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 if __name__ == "__main__":

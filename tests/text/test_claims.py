@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragjudge.errors import UnknownNameError
 from ragjudge.text.claims import claims, is_refusal
 from ragjudge.text.sentences import sentences
 
@@ -181,6 +182,64 @@ def test_a_text_with_an_answer_or_without_a_refusal_is_none(text: str) -> None:
     assert not is_refusal(text)
 
 
+REFUSALS = {
+    "czech": ["Nevím.", "Kontext neobsahuje tuto informaci.", "Bohužel na tuto otázku nemohu odpovědět."],
+    "danish": ["Det ved jeg ikke.", "Konteksten nævner ikke datoen.", "Desværre kan jeg ikke svare på det."],
+    "dutch": [
+        "Ik weet het niet.",
+        "De context bevat geen informatie.",
+        "Helaas kan ik deze vraag niet beantwoorden.",
+    ],
+    "estonian": ["Ma ei tea.", "Kontekst ei sisalda seda infot."],
+    "finnish": ["En tiedä.", "Konteksti ei sisällä tietoa tästä.", "Valitettavasti en voi vastata tähän."],
+    "french": [
+        "Je ne sais pas.",
+        "Désolé, le contexte ne mentionne pas la date.",
+        "Je ne peux pas répondre.",
+    ],
+    "german": [
+        "Ich weiß es nicht.",
+        "Leider enthält der Text keine Angaben dazu.",
+        "Das kann ich nicht beantworten.",
+    ],
+    "greek": ["Δεν ξέρω.", "Το κείμενο δεν αναφέρει την ημερομηνία."],
+    "italian": ["Non lo so.", "Il contesto non fornisce informazioni.", "Mi dispiace, non posso rispondere."],
+    "malayalam": ["എനിക്ക് അറിയില്ല."],
+    "norwegian": ["Jeg vet ikke.", "Konteksten nevner ikke datoen."],
+    "polish": ["Nie wiem.", "Tekst nie zawiera informacji na ten temat."],
+    "portuguese": ["Não sei.", "O contexto não menciona a data.", "Infelizmente, não posso responder."],
+    "russian": ["Я не знаю.", "В тексте нет информации об этом.", "К сожалению, я не могу ответить."],
+    "slovene": ["Ne vem.", "Besedilo ne vsebuje te informacije."],
+    "spanish": ["No lo sé.", "El contexto no menciona la fecha.", "Lo siento, pero no puedo responder."],
+    "swedish": ["Jag vet inte.", "Texten nämner inte datumet.", "Tyvärr kan jag inte svara på det."],
+    "turkish": ["Bilmiyorum.", "Verilen metinde bu bilgi yer almıyor."],
+}
+
+
+@pytest.mark.parametrize("language", sorted(REFUSALS))
+def test_refusals_are_recognised_in_the_language_and_in_english(language: str) -> None:
+    assert [text for text in REFUSALS[language] if not is_refusal(text, language)] == []
+    assert is_refusal("I don't know.", language)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("german", "Er weiß es nicht."),
+        ("german", "Ich weiß nicht genau, aber es war 1889."),
+        ("german", "Das Museum kann nicht besichtigt werden."),
+        ("french", "Le musée n'est pas ouvert."),
+        ("spanish", "El museo no abre los lunes."),
+        ("russian", "В городе нет метро."),
+        ("turkish", "Bu şehirde metro yok."),
+        ("italian", "Non è aperto il lunedì."),
+    ],
+)
+def test_an_assertion_with_a_no_in_it_is_no_refusal(language: str, text: str) -> None:
+    assert not is_refusal(text, language)
+    assert [claim.is_claim for claim in claims(text, language)] == [True]
+
+
 def test_all_pieces_come_in_order_with_their_offsets() -> None:
     text = "Sure! Here are the facts:\n\n1. Paris is big.\n2. Is it old?\n\nLet me know if you need more."
     found = claims(text)
@@ -200,8 +259,85 @@ def test_a_list_item_under_its_lead_in_keeps_its_own_span() -> None:
     ]
 
 
-def test_a_list_item_asserts_as_soon_as_one_of_its_sentences_does() -> None:
-    assert reasons("- Is it open? Yes, on Mondays.\n- Is it? Really?\n- Paris. Why?") == ["", "question", ""]
+def test_the_sentences_of_a_list_item_are_decided_one_by_one() -> None:
+    text = "- Is it open? Yes, on Mondays.\n- Is it? Really?\n- Paris. Why?"
+    assert reasons(text) == ["question", "", "question", "question", "", "question"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("See [the site](https://a.b/c).", "See the site."),
+        ("Paris is **large**.[1]", "Paris is large."),
+        ("Here are the capitals:\n- Paris", "Here are the capitals: Paris"),
+        ("Here are the facts:\n- Rome is the capital of Italy.", "Rome is the capital of Italy."),
+        ("The EU was founded by these:\n\n1. France", "The EU was founded by these: France"),
+        ("## Population\n- 2 million", "Population: 2 million"),
+        ("## Population\n- It is 2 million now.", "It is 2 million now."),
+        ("Steps:\n1. Open:\n   - the door", "Steps: Open: the door"),
+        ("- France\n  - Paris", "France: Paris"),
+        ("We need: 1. milk, 2. bread", "We need: bread"),
+        ("| City | People |\n|---|---|\n| Paris | 2 million |", "City: Paris; People: 2 million"),
+        ("- One\n- Two\n\nText.", "Text."),
+        ('{"city": "Paris. Big."}', '{"city": "Paris. Big."}'),
+    ],
+)
+def test_the_judge_reads_a_claim_with_what_it_needs(text: str, said: str) -> None:
+    assert claims(text)[-1].judge_text == said
+
+
+def test_an_item_that_is_not_below_another_has_not_its_lead_in() -> None:
+    found = claims("Cities:\n- France\n  - Paris\n- Oslo\n\nRome.")
+    assert [claim.judge_text for claim in found] == [
+        *("Cities:", "Cities: France", "Cities: France: Paris", "Cities: Oslo", "Rome."),
+    ]
+    assert [claim.lead_in for claim in found] == ["", "Cities:", "Cities: France:", "Cities:", ""]
+
+
+def test_a_claim_whose_subject_points_back_knows_the_sentence_before() -> None:
+    found = claims("The tower opened in 1889. It is tall. Paris is big.\n\nIt is old.")
+    assert [claim.before for claim in found] == ["", "The tower opened in 1889.", "", ""]
+    (_, german) = claims("Der Turm ist alt. Er ist hoch.", "german")
+    assert german.before == "Der Turm ist alt."
+
+
+def test_code_is_left_out_or_taken_whole() -> None:
+    text = "```\na = 1. B\nc\n```"
+    assert [(claim.is_claim, claim.reason) for claim in claims(text)] == [(False, "code")]
+    (claim,) = claims(text, code="whole")
+    assert (claim.is_claim, claim.judge_text) == (True, "a = 1. B\nc")
+    with pytest.raises(UnknownNameError, match="unknown code mode 'all'"):
+        claims(text, code="all")
+
+
+def test_a_value_of_json_is_one_claim() -> None:
+    assert reasons('{"answer": "Paris. It is big.", "n": [1, 2]}') == [""]
+    assert reasons('{"answer": "Paris. It is big.", "n": [1, 2}') == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "reason"),
+    [
+        ("german", "Guten Tag!", "greeting"),
+        ("german", "Hier ist die Zusammenfassung:", "lead-in"),
+        ("german", "Lassen Sie mich wissen, wenn Sie weitere Fragen haben.", "offer of help"),
+        ("german", "Ja.", "bare yes or no"),
+        ("german", "Hello!", "greeting"),
+        ("french", "Merci beaucoup !", "greeting"),
+        ("french", "Voici la réponse :", "lead-in"),
+        ("french", "Est-ce vrai ?", "question"),
+        ("spanish", "¡Hola!", "greeting"),
+        ("spanish", "¿Es verdad?", "question"),
+        ("greek", "Είναι αλήθεια;", "question"),
+        ("italian", "Spero che questo sia utile.", "offer of help"),
+        ("russian", "Здравствуйте!", "greeting"),
+        ("polish", "Oto odpowiedź:", "lead-in"),
+        ("turkish", "Merhaba!", "greeting"),
+        ("czech", "Ano.", "bare yes or no"),
+    ],
+)
+def test_other_languages_have_their_formulas(language: str, text: str, reason: str) -> None:
+    assert [claim.reason for claim in claims(text, language)] == [reason]
 
 
 def test_a_table_row_is_one_claim_and_its_header_is_none() -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from ragjudge.errors import ModelFileError
 from ragjudge.judges.llama.sandbox import Message, render_template
 from ragjudge.judges.llama.thinking import NO_THINKING, Past, Thinking, answer_start
+
+if TYPE_CHECKING:
+    from ragjudge.prompts.profile import Profile
 
 _SYSTEM = "RAGJUDGE-SYSTEM-TEXT"
 _USER = "RAGJUDGE-USER-TEXT"
@@ -22,6 +25,19 @@ _ANSWER = "RAGJUDGE-ANSWER-TEXT"
 
 _MARK = re.compile(r"<+[^\s<>]{1,60}>+|\[/?[A-Z][A-Z_]*\]|◁[^\s◁▷]{1,60}▷")
 """What turns are marked with: ``<|im_end|>``, ``[/INST]``, ``<<SYS>>``."""
+
+_FAMILIES = (
+    ("<|im_start|>", "ChatML"),
+    ("<|start_header_id|>", "Llama 3"),
+    ("<start_of_turn>", "Gemma"),
+    ("<|turn>", "Gemma 4"),
+    ("[INST]", "Mistral"),
+    ("<|message|>", "Harmony"),
+    ("<|start_of_role|>", "Granite"),
+    ("<｜Assistant｜>", "DeepSeek"),
+    ("<|assistant|>", "Phi or GLM"),
+    ("<|START_OF_TURN_TOKEN|>", "Command"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,7 @@ class ChatFormat:
         before: Text before the system text.
         between: Text between the system text and the user text.
         after: Text after the user text; the answer's first token comes next.
-        alone: Text before the user text where there is no system text; None = what stands around an empty one.
+        alone: Text before the user text where there is no system text; None = as around an empty one.
         merged: Whether the system text is the head of the user's turn, for want of a turn of its own.
         thinking: How the model is kept from thinking before it answers.
     """
@@ -53,6 +69,14 @@ class ChatFormat:
     def render(self, system: str, user: str) -> str:
         """Return the whole prompt."""
         return f"{self.head(system)}{user}{self.after}"
+
+    @property
+    def family(self) -> str:
+        """The name of the format, by its marks: ``ChatML``, ``Llama 3`` …; ``plain``; or ``other``."""
+        if self == PLAIN:
+            return "plain"
+        marks = self.marks
+        return next((name for mark, name in _FAMILIES if mark in marks), "other")
 
     @property
     def marks(self) -> frozenset[str]:
@@ -85,12 +109,37 @@ def from_template(template: str, *, bos: str, eos: str) -> ChatFormat:
         for merged in (False, True):
             try:
                 return printer.frame(merged=merged, parts=parts)
-            except Exception as error:
+            except Exception as error:  # noqa: PERF203 - each try renders a template
                 failures.append(str(error) if isinstance(error, _NotPrintedError) else _told(error))
     raise ModelFileError(
         f"the model's chat template cannot be used ({'; '.join(dict.fromkeys(failures))}).",
         hint="choose the plain format with `chat: plain`",
     )
+
+
+def chat_format(
+    template: str | None, *, bos: str, eos: str, plain: bool = False, profile: Profile | None = None
+) -> ChatFormat:
+    """Return the prompt frame of a model.
+
+    Args:
+        template: The chat template of its file, or None.
+        bos: Text of the vocabulary's first token.
+        eos: Text of the vocabulary's last token.
+        plain: Ask in plain text, whatever chat template there is.
+        profile: How the model wants to be asked.
+
+    Raises:
+        ModelFileError: The chat template cannot be used.
+    """
+    if profile is not None and profile.frame is not None:
+        frame = profile.frame
+        chat = ChatFormat(frame.before, "\n\n", frame.after, alone=frame.before, merged=True)
+    elif plain or template is None:
+        chat = PLAIN
+    else:
+        chat = from_template(template, bos=bos, eos=eos)
+    return replace(chat, after=chat.after + profile.reply) if profile is not None else chat
 
 
 class _NotPrintedError(ValueError):
@@ -163,7 +212,7 @@ class _Printer:
         if text is None or any(text.count(mark) != 1 for mark in marks):
             return None
         places = [text.index(mark) for mark in marks]
-        if places != sorted(places):
+        if places != sorted(places) or _SYSTEM in text[places[0] :]:
             return None
         return [
             text[place + len(mark) : after]

@@ -16,17 +16,23 @@ from ragjudge.gguf.digest import sha256_of
 from ragjudge.gguf.locate import missing
 from ragjudge.gguf.manifest import load_manifest
 from ragjudge.judges.base import Identity, Judge
+from ragjudge.judges.llama.chat import chat_format
 from ragjudge.judges.llama.labels import LabelsAlikeError
 from ragjudge.judges.llama.model import DEFAULT_WINDOW, Model
 from ragjudge.judges.llama.prefix_store import PrefixStore, default_bound
 from ragjudge.judges.llama.settings import EngineSettings
+from ragjudge.prompts.profile import load_profile
 from ragjudge.records import Call, Outcome
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ragjudge.gguf.manifest import ModelEntry
+    from ragjudge.gguf.memory import KvType
     from ragjudge.judges.llama.native import Engine
+    from ragjudge.prompts.profile import Profile
+
+NO_PROFILE = "none"
 
 Chat = Literal["auto", "plain"]
 
@@ -57,6 +63,12 @@ class LlamaJudge(Judge):
         settings: How to run the model; None = automatic.
         prefix_bytes: Bound of the prefix store in bytes, 0 = none; None = ``$RAGJUDGE_PREFIX_STORE``, else
             2 GiB.
+        profile: Name of the profile it is asked by; ``none`` = in the words of our templates; None = what the
+            manifest says of a file with this content.
+
+    Raises:
+        UnknownNameError: There is no such profile.
+        ConfigError: A chat format is named, and the profile has one of its own.
     """
 
     def __init__(
@@ -69,6 +81,7 @@ class LlamaJudge(Judge):
         window: int | None = None,
         settings: EngineSettings | None = None,
         prefix_bytes: int | None = None,
+        profile: str | None = None,
     ) -> None:
         super().__init__(id)
         self.path = path
@@ -77,6 +90,10 @@ class LlamaJudge(Judge):
         self.window = window
         self._settings = settings or EngineSettings()
         self._prefix_bytes = prefix_bytes
+        self._profile = profile
+        named = None if profile is None or profile == NO_PROFILE else load_profile(profile)
+        if named is not None and named.frame is not None and chat is not None:
+            raise ConfigError(f"judge {id!r}: the profile {profile!r} has a chat format of its own.")
         self._model: Model | None = None
         self._lock = threading.Lock()
         self._turn: _Turn | None = None
@@ -108,13 +125,39 @@ class LlamaJudge(Judge):
         return isinstance(model, str) and self._identity_of(model).document == document
 
     def _identity_of(self, digest: str) -> Identity:
-        return llama_identity(digest, chat=self._chat_of(digest), window=self.window)
+        profile = self._profile_of(digest)
+        return llama_identity(
+            digest,
+            chat=self._chat_of(digest),
+            window=self.window,
+            kv=self._settings.kv,
+            profile=profile.identity if profile is not None else None,
+        )
+
+    @property
+    def profile(self) -> Profile | None:
+        """See `Judge.profile`; told without a file for the models that the manifest knows."""
+        if self._profile is None and self.path.is_file():
+            return self._profile_of(sha256_of(self.path))
+        return self._profile_of(self.entry.sha256 if self.entry is not None else None)
+
+    def _profile_of(self, digest: str | None) -> Profile | None:
+        name = self._profile
+        if name is None and digest is not None:
+            entry = load_manifest().by_sha256(digest)
+            name = entry.profile if entry is not None else None
+        return None if name is None or name == NO_PROFILE else load_profile(name)
 
     def _chat_of(self, digest: str) -> Chat:
         if self.chat is not None:
             return self.chat
         entry = load_manifest().by_sha256(digest)
         return entry.chat if entry is not None else "auto"
+
+    @property
+    def prompt_format(self) -> Chat:
+        """Whether the file's chat template is used or plain text; the file must be here."""
+        return self._chat_of(sha256_of(self.path))
 
     def _missing(self) -> ModelMissingError:
         return missing(self.id if self.entry is None else self.entry.name, self.entry)
@@ -173,17 +216,26 @@ class LlamaJudge(Judge):
 
     def _load(self) -> Model:
         from ragjudge.gguf.header import check_gguf
+        from ragjudge.judges.llama.fitting import fitted, rope_switch_of
         from ragjudge.judges.llama.native import Engine
 
         if not self.path.is_file():
             raise self._missing()
         check_gguf(self.path)
-        engine = Engine(self.path, self._settings)
+        engine = Engine(self.path, fitted(self.path, self._settings, self.window or DEFAULT_WINDOW))
         try:
+            bos, eos = engine.bos(), engine.eos()
             self._model = Model(
                 engine,
-                plain=self._chat_of(sha256_of(self.path)) == "plain",
+                chat=chat_format(
+                    engine.chat_template(),
+                    bos=bos.text if bos else "",
+                    eos=eos.text if eos else "",
+                    plain=self.prompt_format == "plain",
+                    profile=self.profile,
+                ),
                 window=self.window,
+                rope_switch=rope_switch_of(engine, self.path),
                 states=self._states(engine),
                 usage=self.usage,
             )
@@ -201,16 +253,27 @@ class LlamaJudge(Judge):
 
 
 def llama_identity(
-    model_sha256: str, *, chat: Chat, window: int | None, lora_sha256: str | None = None
+    model_sha256: str,
+    *,
+    chat: Chat,
+    window: int | None,
+    kv: KvType = "f16",
+    profile: str | None = None,
+    lora_sha256: str | None = None,
 ) -> Identity:
-    """Say who a llama judge is, from the digest of its file; the file itself need not be here."""
+    """Say who a llama judge is, from the digest of its file; the file itself need not be here.
+
+    The window also decides which rope factors are used, by models that have two sets of them.
+    """
     document: dict[str, JsonValue] = {
         "kind": "llama",
         "model": model_sha256,
         "lora": lora_sha256,
         "chat": chat,
         "window": window or DEFAULT_WINDOW,
-        "kv": "f16",
+        "kv": kv,
         "hidden": False,
     }
+    if profile is not None:
+        document["profile"] = profile
     return Identity(document)

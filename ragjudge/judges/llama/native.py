@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from ragjudge.judges.llama.parameters import (
 )
 from ragjudge.judges.llama.room import CELLS_PADDING
 from ragjudge.judges.llama.settings import EngineSettings
+from ragjudge.judges.llama.states import States
 from ragjudge.judges.llama.vocabulary import Vocabulary
 from ragjudge.judges.trie import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, Tokens
 
@@ -49,19 +50,6 @@ T = TypeVar("T")
 
 class NativeError(Exception):
     """llama.cpp refused a batch; what it held is lost."""
-
-
-class States(Protocol):
-    """Keeps states of prefixes beyond a run."""
-
-    def wants(self, tokens: Tokens, seconds: float) -> bool:
-        """Say whether a state is worth keeping, given what decoding it takes."""
-
-    def save(self, tokens: Tokens, state: bytes) -> None:
-        """Keep a state."""
-
-    def load(self, tokens: Tokens) -> bytes | None:
-        """Return a state that was kept."""
 
 
 class Generated(NamedTuple):
@@ -195,6 +183,12 @@ class Engine(Vocabulary):
         """Return the chat template that the file carries, or None."""
         template = self._c.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
+
+    def metadata(self, key: str) -> str | None:
+        """Return an entry of the file's metadata as text, or None when it has none such."""
+        buffer = ctypes.create_string_buffer(256)
+        size = self._c.llama_model_meta_val_str(self._model, key.encode("utf-8"), buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if size >= 0 else None
 
     def state_scope(self) -> dict[str, Any]:
         """Return what a kept state depends on besides the model: the build, the machine, the memory."""

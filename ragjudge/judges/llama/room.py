@@ -36,8 +36,8 @@ class Room:
         """Return the size to be opened.
 
         Args:
-            needed: Tokens to be held, those of a batch included. A batch needs no room of its own when its prompts
-                fill the window: the plan then has smaller batches.
+            needed: Tokens to be held, those of a batch included. A batch has no room of its own where the
+                prompts fill the window: plans then have smaller ones.
         """
         size = -(-needed // MEMORY_STEP) * MEMORY_STEP
         if self.rope_switch is None:

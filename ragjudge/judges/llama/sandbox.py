@@ -59,7 +59,7 @@ def _environment() -> Any:
     class Generation(Extension):
         """The tag with which trainers mark what a model says. It prints its contents."""
 
-        tags = frozenset(("generation",))
+        tags = {"generation"}  # noqa: RUF012 - so the base class declares it
 
         def parse(self, parser: Any) -> Any:
             next(parser.stream)

@@ -24,8 +24,8 @@ class EngineSettings:
 
     Attributes:
         threads: Worker threads, 1 to 512; None = one per physical core.
-        gpu_layers: Layers to offload, -1 = all; None = as many as fit into the free memory of the devices that
-            llama.cpp was built for, none without such a device.
+        gpu_layers: Layers to offload, -1 = all; None = as many as fit into the free memory of the devices
+            that llama.cpp was built for, none without such a device.
         batch: Most tokens in one batch, at least 1.
         sequences: Most sequences held at one time, 2 to 256.
         flash_attention: Whether attention is computed without a table of all its weights; ``auto`` = where

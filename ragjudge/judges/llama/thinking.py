@@ -31,7 +31,7 @@ class Thinking(NamedTuple):
     done: str
 
 
-NO_THINKING = Thinking("none", "the template knows no reasoning")
+NO_THINKING = Thinking("none", "the format knows no reasoning")
 
 
 class Past(NamedTuple):

@@ -1,0 +1,63 @@
+"""The engine: does it decode nothing twice, and as fast as llama.cpp decodes one long prompt?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.benchmarks.figures import Figure, Section, at_most, exactly, plain
+from tests.benchmarks.process import ROOT, measure_apart
+
+if TYPE_CHECKING:
+    from tests.benchmarks.options import Bench
+
+NAME = "engine"
+TITLE = "The example suite, five metrics, nothing cached"
+
+MOST_RATIO = 1.15
+
+
+def run(bench: Bench) -> Section:
+    """Judge the example suite in a process of its own."""
+    arguments = {"model": str(bench.model), "rows": 3 if bench.quick else None}
+    found = bench.measure(NAME, arguments, lambda: measure_apart(f"{__name__}:judge_suite", arguments))
+    return Section(NAME, TITLE, figures(found))
+
+
+def figures(found: dict[str, Any]) -> list[Figure]:
+    """Return the lines of the table."""
+    best = found["decoded"] / found["raw_rate"]
+    return [
+        exactly("tokens decoded ÷ trie nodes", found["decoded"] / found["nodes"], 1, note=_counts(found)),
+        at_most(
+            "seconds ÷ (tokens decoded ÷ raw rate)",
+            found["judging"] / best,
+            MOST_RATIO,
+            note=f"{found['judging']:.2f} s against {best:.2f} s",
+        ),
+        plain("judging rate", found["decoded"] / found["judging"], "tokens/s", "without tokenising"),
+        plain(
+            "raw rate",
+            found["raw_rate"],
+            "tokens/s",
+            f"one sequence of {found['raw_length']} tokens, best of 3",
+        ),
+        plain("whole run", found["seconds"], "s", "with tokenising, planning and scoring; model loaded"),
+    ]
+
+
+def _counts(found: dict[str, Any]) -> str:
+    return f"{found['decoded']:,} at llama_decode; {found['nodes']:,} distinct prefixes of {found['prompts']} prompts"
+
+
+def judge_suite(model: str, rows: int | None) -> dict[str, Any]:
+    """Judge the first rows of the example suite, or all, without cache and prefix store."""
+    from ragjudge.assembly import assemble
+    from ragjudge.suites.load import load_suite
+    from tests.benchmarks.loaded import LoadedJudge
+
+    loaded = LoadedJudge(model, prefix_bytes=0)
+    suite = load_suite(ROOT / "ragjudge" / "suites" / "example" / "suite.yaml")
+    cells = assemble(suite, override=loaded.judge).cells[:rows]
+    work = loaded.run(cells)
+    length, rate = loaded.raw_rate(work.prompts)
+    return {**work.plain(), "raw_length": length, "raw_rate": rate}
