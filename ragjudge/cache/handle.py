@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ragjudge.cache import database
 from ragjudge.cache.database import as_cache_error, check_content, check_files, connect, is_damage
 from ragjudge.cache.entries import CALL
-from ragjudge.cache.lock import opening_lock
+from ragjudge.cache.lock import LOCK_NAME, opening_lock
 from ragjudge.cache.reading import NoCacheError, Reading, identity_of
 from ragjudge.cache.recovery import refill, rescued_rows, set_aside, unfinished, verified_rows
 from ragjudge.errors import CacheError
@@ -89,6 +89,8 @@ class Handle:
             self._open_or_mend()
         except WRITE_ERRORS as error:
             self.close()
+            if is_damage(error):
+                raise
             try:
                 self._open_for_reading()
             except (NoCacheError, sqlite3.Error, OSError):
@@ -97,13 +99,16 @@ class Handle:
 
     def _open_or_mend(self) -> None:
         make_private(self._directory)
-        is_ours = (self._directory / ".lock").exists()
+        is_ours = (self._directory / LOCK_NAME).exists()
         with opening_lock(self._directory, database.BUSY_SECONDS):
             try:
                 self._connect()
             except sqlite3.DatabaseError as error:
                 # A file of that name that never was a cache is somebody else's, and stays where it is.
-                if not is_damage(error) or not (is_ours or any(verified_rows(self._directory))):
+                if not is_damage(error):
+                    raise
+                if not is_ours and not any(verified_rows(self._directory)):
+                    (self._directory / LOCK_NAME).unlink()
                     raise
                 self._mend()
             for broken in unfinished(self._directory):

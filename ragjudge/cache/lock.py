@@ -12,6 +12,9 @@ from pathlib import Path
 
 from ragjudge.errors import CacheError
 
+LOCK_NAME = ".lock"
+"""The file that is locked; where it is, ragjudge has opened a cache."""
+
 _NOT_SUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 _POLL_SECONDS = 0.02
 
@@ -31,7 +34,7 @@ def opening_lock(directory: Path, seconds: float) -> Iterator[None]:
     # A link that someone put in its place must not make us create or lock another file.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
-        handle = os.open(directory / ".lock", flags, 0o600)
+        handle = os.open(directory / LOCK_NAME, flags, 0o600)
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise

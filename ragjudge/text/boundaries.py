@@ -37,7 +37,7 @@ def _candidates(marks: str) -> re.Pattern[str]:
         rf"(?:(?<![{_EMOJI}])[.!?…．{UNAMBIGUOUS}{re.escape(marks)}]+)?)"
         # „Ja.“ and »Ja.« close with what opens elsewhere; a French guillemet has a space in front.
         rf"(?P<close>[{CLOSERS}]*(?:</[a-zA-Z]\w{{0,10}}>)*(?:[“‘«](?=[\s,;:)]|$))?(?:[ \u00a0\u202f]»)?)"
-        rf"(?P<refs>(?:{_REFERENCE}|(?<=[.!?])\(\d{{1,2}}\)(?=\s|$))*[⁰¹²³⁴⁵⁶⁷⁸⁹]*)"
+        rf"(?P<refs>(?:{_REFERENCE}|(?<=[.!?])\(\d{{1,2}}\)(?=\s|$))*(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*)?)"
     )
 
 
@@ -74,6 +74,9 @@ def _marked_ends(view: str, start: int, end: int, rules: Rules) -> Iterator[int]
                 continue
             ends = _is_end_after_emoji(view, sentence, match.start(), cut, rules)
         else:
+            if match["close"][-1:] == "»" and view[cut - 2].isspace() and "«" not in view[sentence:cut]:
+                # A mark between the parts of a title, not the end of a quotation.
+                cut -= 2
             cut = _behind_followers(view, sentence, cut, end)
             if cut >= end:
                 return
@@ -125,6 +128,6 @@ def _place(view: str, sentence: int, match: re.Match[str], cut: int, end: int) -
 def _is_end_after_emoji(view: str, sentence: int, at: int, cut: int, rules: Rules) -> bool:
     before = [word for word in view[max(sentence, at - REACH) : at].split() if not _IS_EMOJI.fullmatch(word)]
     word = view[cut : cut + REACH].split(maxsplit=1)[0]
-    if len(before) < 2 or before[-1][-1] in ".!?,;:" or _IS_EMOJI.match(before[0]):
+    if not before or before[-1][-1] in ".!?,;:" or _IS_EMOJI.match(before[0]):
         return False
     return word[0].isupper() and rules.begins_sentence(word.strip(",.!?"))

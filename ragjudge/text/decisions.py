@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from ragjudge.text.languages import Rules
+from ragjudge.text.verbs import PREPOSITIONS
 
 # Marks of writing systems that put no space behind a sentence, or whose mark has no second meaning.
 UNAMBIGUOUS = "。！？｡؟۔।॥።။។"
@@ -78,6 +79,13 @@ def is_end(place: Place, rules: Rules) -> bool:
     if core != place.before.lower() and not place.close:
         # 'the value of "x". The': what a quote or bracket closes before the stop is no abbreviation.
         return True
+    if (
+        core in rules.ordinary
+        and not goes_on
+        and not word[0].isdigit()
+        and (place.before.islower() or place.before in rules.ordinary)
+    ):
+        return True
     core = _abbreviated(core, place.spaced, rules)
     if goes_on:
         return _is_end_before_lower(place, core, rules)
@@ -121,8 +129,8 @@ def _is_end_before_sign(place: Place, rules: Rules) -> bool:
 
 def _is_end_after_exclamation(place: Place, word: str, goes_on: bool, rules: Rules) -> bool:
     if goes_on:
-        # '"Stop!" he said', 'Who is Afraid of Virginia Woolf?* by'
-        return not place.close and not is_marked_name(place.before)
+        # '"Stop!" he said', 'Who is Afraid of Virginia Woolf?* by', 'E! is a channel'
+        return not place.close and not is_marked_name(place.before) and len(place.before) > 1
     return not is_marked_name(place.before) or rules.begins_sentence(word)
 
 
@@ -134,7 +142,9 @@ def _is_end_after_ellipsis(place: Place, word: str, goes_on: bool, rules: Rules)
     if rules.language == "german":
         # Any noun has a capital letter.
         return rules.model.breaks(f"{place.before}...", word)
-    return word[0].isupper() and word not in _I and place.before.lower() not in _FILLERS
+    return (
+        place.before != "" and word[0].isupper() and word not in _I and place.before.lower() not in _FILLERS
+    )
 
 
 def _is_end_before_lower(place: Place, core: str, rules: Rules) -> bool:
@@ -163,7 +173,9 @@ def _is_end_before_figure(place: Place, core: str, rules: Rules) -> bool:
             return False
         return not place.at_start or sum(sign.isdigit() for sign in core) > 3
     # "dec. 2024": a short word in small letters that the training text does not know
-    is_unknown = len(core) <= 4 and place.before.isalpha() and place.before.islower()
+    is_unknown = (
+        rules.language != "english" and len(core) <= 4 and place.before.isalpha() and place.before.islower()
+    )
     return not (is_unknown and rules.model.knows_words and not rules.model.is_word(core))
 
 
@@ -179,7 +191,7 @@ def _is_end_before_upper(place: Place, core: str, word: str, rules: Rules) -> bo
     if _FIGURE.fullmatch(core):
         return not (place.at_start and core.isdigit() and len(core) <= 3)
     if len(core) == 1 and core.isalpha() and core not in rules.maybe_last:
-        return _is_end_after_letter(place, begins)
+        return _is_end_after_letter(place, begins or _is_name_of_thing(place, word, rules))
     if core in rules.clock:
         return word.lower() not in rules.after_clock
     if core in rules.always_last:
@@ -204,6 +216,12 @@ def _is_ordinal(word: str) -> bool:
 def _counts(word: str, rules: Rules) -> bool:
     """Tell whether a word asks for a figure, so that "S. 45." is no ordinal."""
     return word.endswith(".") and word.lower().strip(OPENERS + ".") in rules.before_figure
+
+
+def _is_name_of_thing(place: Place, word: str, rules: Rules) -> bool:
+    """Tell whether a letter names something ("item B. Choose one"), so that no surname is to come."""
+    previous = place.previous
+    return previous.islower() and previous not in PREPOSITIONS and rules.model.is_common(word)
 
 
 def _is_end_after_letter(place: Place, begins: bool) -> bool:

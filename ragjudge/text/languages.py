@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from ragjudge.errors import UnknownNameError
-from ragjudge.text.punkt import PunktModel, parameters
+from ragjudge.text.punkt import Parameters, PunktModel, parameters
 
 # Those of Punkt's data package, and their ISO 639-1 codes.
 _CODES = {
@@ -58,6 +58,7 @@ class Rules:
         ordinals: Whether "3." is how "third" is written.
         marks: Further marks that end a sentence.
         exact: Abbreviations of `maybe_last` that are one in just this spelling.
+        ordinary: Words that Punkt took for abbreviations, and that are none in small letters.
         suffixes: Abbreviations at the end of compounds, such as "-str." for a street.
         model: Punkt's.
     """
@@ -74,6 +75,7 @@ class Rules:
     ordinals: bool
     marks: str
     exact: frozenset[str]
+    ordinary: frozenset[str]
     suffixes: tuple[str, ...]
     model: PunktModel
 
@@ -152,9 +154,19 @@ def _rules(language: str, abbreviations: tuple[str, ...]) -> Rules:
         ordinals=bool(own.get("ordinals", False)),
         marks=str(own.get("marks", "")),
         exact=frozenset(word for word in maybe if word != word.lower()),
+        ordinary=words("ordinary") - added,
         suffixes=tuple(sorted(words("suffixes"))),
-        model=PunktModel(parameters(language), never | maybe),
+        model=PunktModel(_without_long_words(parameters(language)), never | maybe),
     )
+
+
+def _without_long_words(learned: Parameters) -> Parameters:
+    """Leave out the long words that Punkt took for abbreviations: ordinary ones, met too seldom."""
+    if len(learned.ortho) < 2:
+        # Lists made by hand hold none.
+        return learned
+    kept = (word for word in learned.abbreviations if len(word) <= 6 or not word.isalpha())
+    return learned._replace(abbreviations=frozenset(kept))
 
 
 @functools.cache

@@ -51,19 +51,25 @@ class Layout:
     blocks: tuple[Block, ...]
 
 
-def layout(text: str) -> Layout:
-    """Find the blocks of a text, in time linear in its length."""
+def layout(text: str, *, ordinals: bool = False) -> Layout:
+    """Find the blocks of a text, in time linear in its length.
+
+    Args:
+        text: Any text.
+        ordinals: Whether a sentence may begin with "3." for "third": then a figure counts items only in a row.
+    """
     text = markup.blanked(text)
     if _is_json(text):
         return Layout(text, (Block("data", *trimmed(text, 0, len(text))),))
-    return _Reader(text).read()
+    return _Reader(text, ordinals=ordinals).read()
 
 
 class _Reader:
     """Reads a text line by line and remembers the block that is still open."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, ordinals: bool) -> None:
         self._text = text
+        self._ordinals = ordinals
         self._blocks: list[Block] = []
         self._blanks: list[tuple[int, int]] = []
         self._open: BlockKind | None = None
@@ -215,7 +221,7 @@ class _Reader:
 
     def _belongs_to_list(self, number: int, *, is_bare: bool) -> bool:
         """Tell whether a figure counts items, or is the ordinal or the day that a sentence begins with."""
-        if is_bare or number - 1 in self._numbers or number < 2:
+        if is_bare or not self._ordinals or number - 1 in self._numbers or number < 2:
             return True
         last = self._open or (self._blocks[-1].kind if self._blocks else "")
         return last == "item" or markup.item_number(self._following) == number + 1

@@ -62,7 +62,7 @@ def pieces(text: str, language: str = "english", abbreviations: tuple[str, ...] 
     """Cut a text as `sentences` does and say what kind of block each piece stands in."""
     known = rules(language, abbreviations)
     source = normalised(text)
-    found = layout(source.text)
+    found = layout(source.text, ordinals=known.ordinals)
     result: list[Piece] = []
     number = 0
     for block in found.blocks:

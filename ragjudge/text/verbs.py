@@ -44,7 +44,7 @@ SUBORDINATORS = _words(
 PREPOSITIONS = _words(
     """
     in on at by from with without for to of during under over after before since despite among between through
-    throughout following according due as today yesterday later then however therefore thus
+    throughout and or but following according due as today yesterday later then however therefore thus
     """
 )
 

@@ -45,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench = _bench(options, out, journal)
     sections: list[Section] = []
     failed = False
-    for name in MODULES:
+    for name, module in MODULES.items():
         if name in names:
             try:
-                sections.append(importlib.import_module(f"tests.benchmarks.{MODULES[name]}").run(bench))
+                sections.append(importlib.import_module(f"tests.benchmarks.{module}").run(bench))
             except MeasurementError as error:
                 failed = True
                 _say(f"{name}: {error}")

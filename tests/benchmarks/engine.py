@@ -46,7 +46,8 @@ def figures(found: dict[str, Any]) -> list[Figure]:
 
 
 def _counts(found: dict[str, Any]) -> str:
-    return f"{found['decoded']:,} at llama_decode; {found['nodes']:,} distinct prefixes of {found['prompts']} prompts"
+    decoded, nodes = f"{found['decoded']:,} at llama_decode", f"{found['nodes']:,} distinct prefixes"
+    return f"{decoded}; {nodes} of {found['prompts']} prompts"
 
 
 def judge_suite(model: str, rows: int | None) -> dict[str, Any]:

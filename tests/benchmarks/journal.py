@@ -47,15 +47,11 @@ class Journal:
         started = time.perf_counter()
         result = run()
         self.say(f"  {time.perf_counter() - started:.1f} s")
-        entry = {
-            "key": key,
-            "inputs": _digest(inputs),
-            "at": time.strftime("%Y-%m-%dT%H:%M:%S"),
-            "result": result,
-        }
+        given, at = _digest(inputs), time.strftime("%Y-%m-%dT%H:%M:%S")
+        entry = {"key": key, "inputs": given, "at": at, "result": result}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        self._finished[key] = (entry["inputs"], result)
+        self._finished[key] = (given, result)
         return result
 
     def has(self, key: str, inputs: Any) -> bool:

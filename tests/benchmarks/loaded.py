@@ -1,4 +1,4 @@
-"""A judge whose model is open already, with the tokens that reach llama.cpp counted and the time taken apart."""
+"""A judge whose model is open already, with its tokens counted at llama.cpp and its time taken apart."""
 
 from __future__ import annotations
 

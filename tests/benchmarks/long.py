@@ -51,11 +51,9 @@ def _said(item: dict[str, Any]) -> str:
 
 def memory_figure(found: dict[str, Any]) -> Figure:
     """Return the line that holds the peak against model file, repacked weights and 500 MB."""
-    limit = (found["model_bytes"] + found["repack_bytes"] + SPARE_BYTES) / 1e6
-    note = (
-        f"{found['model_bytes'] / 1e6:,.0f} + {found['repack_bytes'] / 1e6:,.0f} + {SPARE_BYTES / 1e6:.0f} MB"
-    )
-    return at_most("peak memory", found["peak_bytes"] / 1e6, limit, "MB", note)
+    parts = (found["model_bytes"], found["repack_bytes"], SPARE_BYTES)
+    note = f"limit: {' + '.join(f'{part / 1e6:,.0f}' for part in parts)} MB"
+    return at_most("peak memory", found["peak_bytes"] / 1e6, sum(parts) / 1e6, "MB", note)
 
 
 def judge(model: str, tokens: int, fit: int | None) -> dict[str, Any]:

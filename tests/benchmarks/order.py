@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,8 @@ def run(bench: Bench) -> Section:
         runs.append((SLIDING, sliding, SLIDING_WORDS))
     for name, model, words in runs:
         arguments = {"model": str(model), "rows": rows, "words": words}
-        found = bench.measure(
-            f"{NAME}/{name}", arguments, lambda given=arguments: measure_apart(f"{__name__}:judge", given)
-        )
+        apart = partial(measure_apart, f"{__name__}:judge", arguments)
+        found = bench.measure(f"{NAME}/{name}", arguments, apart)
         lines += figures(found, name, rows)
     if sliding is None:
         lines.append(plain(f"{SLIDING}: not here", 0, note=f"ragjudge models pull {SLIDING}"))

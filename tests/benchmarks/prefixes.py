@@ -40,19 +40,20 @@ def figures(found: dict[str, Any]) -> list[Figure]:
 
     cold, warm = found["cold"], found["warm"]
     faster, fewer = cold["seconds"] / warm["seconds"], cold["decoded"] / warm["decoded"]
-    shortest = min(found["context_tokens"])
+    seconds = f"{cold['seconds']:.2f} s and {warm['seconds']:.2f} s"
+    tokens = f"{cold['decoded']:,} and {warm['decoded']:,} at llama_decode"
     return [
         at_least(
             "cold seconds ÷ seconds with changed answers",
             faster,
             LEAST_TIMES,
-            note=f"{cold['seconds']:.2f} s and {warm['seconds']:.2f} s; contexts of {shortest} tokens and more",
+            note=f"{seconds}; contexts of {min(found['context_tokens'])} tokens and more",
         ),
         at_least(
             "… ÷ (cold tokens ÷ tokens with changed answers)",
             faster / fewer,
             LEAST_SHARE,
-            note=f"{cold['decoded']:,} and {warm['decoded']:,} at llama_decode, {warm['restored']:,} restored",
+            note=f"{tokens}, {warm['restored']:,} restored",
         ),
         at_most("largest change of a probability", found["difference"], TOLERANCE, note="against a cold run"),
         exactly("changed verdicts", found["changed"], 0, note=f"of {found['claims']} claims"),

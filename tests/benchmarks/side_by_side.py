@@ -195,6 +195,7 @@ def figures(found: Sequence[Found]) -> Iterator[Figure]:
         yield plain("… with the prefix store alone, no kept verdicts", ratios["prefixes"])
         yield _right(f"{group} contexts: scores of Ragas near the known one", of_group, _their_value)
         yield _right(f"{group} contexts: ours near the known one", of_group, _our_value)
+        yield _changed_right(f"{group} contexts: our faithfulness of the changed answers", of_group)
 
 
 def _about(group: str, found: Sequence[Found], their: float) -> str:
@@ -215,6 +216,15 @@ def _their_value(name: str, found: Found) -> float | None:
 def _our_value(name: str, found: Found) -> float | None:
     value: float | None = found[2]["cold"]["values"][name]
     return value
+
+
+def _changed_right(name: str, found: Sequence[Found]) -> Figure:
+    pairs = [
+        (case["known_changed"]["faithfulness"], ours["changed"]["values"]["faithfulness"])
+        for _, case, ours, _ in found
+    ]
+    right = sum(is_right(known, value) for known, value in pairs)
+    return plain(name, right / len(pairs), "", f"{right} of {len(pairs)} near the known score")
 
 
 def _right(name: str, found: Sequence[Found], value: Any) -> Figure:
@@ -245,15 +255,14 @@ def case_lines(found: Sequence[Found]) -> Iterator[tuple[str, ...]]:
             f"{their['seconds'] / our['cold']['seconds']:.1f}",
         )
         for number, metric in enumerate(METRICS[group]):
+            known, error = case["known"][metric], their["metrics"][metric]["error"]
             yield (
                 case["id"] if number == 0 else "",
                 str(our["context_tokens"]) if number == 0 else "",
                 metric.replace("_", " "),
-                shown(case["known"][metric]),
-                _marked(
-                    case["known"][metric], _their_value(metric, entry), their["metrics"][metric]["error"]
-                ),
-                _marked(case["known"][metric], _our_value(metric, entry), None),
+                shown(known),
+                _marked(known, _their_value(metric, entry), error),
+                _marked(known, _our_value(metric, entry), None),
                 *(times if number == 0 else ("",) * len(times)),
             )
 

@@ -194,9 +194,9 @@ def test_a_newer_answer_is_not_replaced_by_one_that_was_set_aside(folder: Path) 
 
 def test_a_file_that_never_was_a_cache_stays_where_it_is(tmp_path: Path) -> None:
     database(tmp_path).write_bytes(b"somebody else's notes" * 1000)
-    with pytest.raises(CacheError, match="cannot be opened: file is not a database"):
-        Store(tmp_path)
-    (tmp_path / ".lock").unlink()
+    for _ in range(2):
+        with pytest.raises(CacheError, match="cannot be opened: file is not a database"):
+            Store(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["cache.db"]
 
 

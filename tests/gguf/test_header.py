@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragjudge.errors import ModelFileError, ModelMissingError
-from ragjudge.gguf.header import ArrayShape, Value, check_gguf, read_metadata
+from ragjudge.gguf.header import ArrayShape, Header, Value, check_gguf, read_header, read_metadata
 from tests.gguf import tiny
 
 HEAD = b"GGUF" + struct.pack("<I", 3)
@@ -173,3 +173,97 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path, read: Callable[[P
 
 def test_the_tiny_files_of_these_tests_are_ggufs(tmp_path: Path) -> None:
     assert read_metadata(written(tmp_path, tiny.CONTENT))["architecture"] == "tiny"
+
+
+# -- tensors -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_tensors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import numpy as np
+    from gguf import GGUFWriter
+
+    path = tmp_path_factory.mktemp("gguf") / "tensors.gguf"
+    writer = GGUFWriter(path, "llama")
+    writer.add_array("a.numbers", list(range(1025)))
+    writer.add_array("b.numbers", [True, False])
+    for name, shape, kind in (
+        ("b", (3, 4), np.float32),
+        ("a", (7,), np.float16),
+        ("c", (2, 2, 2), np.float32),
+    ):
+        writer.add_tensor(name, np.ones(shape, dtype=kind))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_the_tensors_are_those_the_formats_own_library_wrote(with_tensors: Path) -> None:
+    from gguf import GGUFReader
+
+    found = read_header(with_tensors)
+    expected = GGUFReader(with_tensors).tensors
+    assert [tensor.name for tensor in found.tensors] == ["b", "a", "c"]
+    for tensor, other in zip(found.tensors, expected, strict=True):
+        assert tensor.shape == tuple(int(size) for size in other.shape)
+        assert tensor.kind == int(other.tensor_type)
+        assert tensor.elements == other.n_elements
+        assert tensor.size == -(-other.n_bytes // 32) * 32  # with what aligns the next one
+    assert found.file_size == with_tensors.stat().st_size
+    assert found.metadata == read_metadata(with_tensors)
+
+
+def test_numbers_are_kept_of_short_arrays_only(with_tensors: Path) -> None:
+    metadata = read_metadata(with_tensors)
+    assert metadata["a.numbers"] == ArrayShape("i32", 1025)
+    assert metadata["b.numbers"] == ArrayShape("bool", 2, (True, False))
+
+
+def head_of(path: Path) -> Header | None:
+    try:
+        return read_header(path)
+    except ModelFileError:
+        return None
+
+
+def test_a_file_cut_within_its_tensors_is_an_error_or_has_them_all(
+    with_tensors: Path, tmp_path: Path
+) -> None:
+    content, whole = with_tensors.read_bytes(), read_header(with_tensors)
+    for length in range(len(content) - 400, len(content) + 1):
+        found = head_of(written(tmp_path, content[:length]))
+        assert found is None or [tensor.name for tensor in found.tensors] == ["b", "a", "c"]
+        assert found is None or found.tensors[:2] == whole.tensors[:2]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_flipped_bytes_in_the_list_of_tensors_are_a_clear_error_or_a_list(
+    with_tensors: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    content = bytearray(with_tensors.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(len(content) - 400, len(content) - 1))] = data.draw(st.integers(0, 255))
+    head_of(written(tmp_path, bytes(content)))
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (struct.pack("<QQ", HUGE, 0), "announces 9223372036854775807 tensors"),
+        (struct.pack("<QQ", 1, 0) + text(b"t") + struct.pack("<I", 9), "the tensor 't' has 9 dimensions"),
+        (
+            struct.pack("<QQ", 1, 0) + text(b"t") + struct.pack("<IQIQ", 1, 4, 0, 1 << 40),
+            "ends within its tensors",
+        ),
+        (
+            struct.pack("<QQ", 0, 1) + text(b"general.alignment") + struct.pack("<II", 4, 0),
+            "its alignment is 0",
+        ),
+    ],
+)
+def test_a_damaged_list_of_tensors_is_named(tmp_path: Path, body: bytes, says: str) -> None:
+    with pytest.raises(ModelFileError, match=says):
+        read_header(written(tmp_path, HEAD + body + bytes(64)))

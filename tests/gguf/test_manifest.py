@@ -18,9 +18,10 @@ from ragjudge.gguf.manifest import (
 from tests.gguf import tiny
 
 
-def test_the_manifest_names_the_three_models_and_their_default() -> None:
+def test_the_manifest_names_the_models_and_their_default() -> None:
     manifest = load_manifest()
-    assert manifest.names == ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "gemma-3-270m")
+    small = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "gemma-3-270m")
+    assert manifest.names == (*small, "qwen3-4b", "qwen3-8b")
     assert manifest.default.name == "qwen2.5-coder-1.5b"
     assert load_manifest() is manifest
 

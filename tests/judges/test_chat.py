@@ -183,3 +183,43 @@ def test_no_text_keeps_a_control_string_and_nothing_but_marks_is_added(
 def test_ordinary_text_is_never_touched(text: str) -> None:
     if not any(control in text for control in CONTROLS):
         assert Neutraliser(CONTROLS)(text) == text
+
+
+# -- frames --------------------------------------------------------------------------------------------
+
+
+def test_a_question_without_a_system_text_has_no_system_turn() -> None:
+    assert frame(CHATML).render("", "U") == "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n"
+    assert frame(HEADERS).head("") == "<s><|start_header_id|>user<|end_header_id|>\n\n"
+    assert PLAIN.render("", "U") == "U\nAnswer:"
+
+
+def test_where_a_template_wants_a_system_text_an_empty_one_is_given() -> None:
+    template = "{{ messages[0].content }}|{{ messages[1].content }}"
+    chat = frame(template)
+    assert chat.alone is None
+    assert chat.render("", "U") == "|U"
+
+
+def test_a_template_for_lists_of_parts_gets_them() -> None:
+    template = (
+        "{% for m in messages %}<|{{ m.role }}|>{% for part in m.content %}{{ part.text }}{% endfor %}"
+        "{{ '\n' }}{% endfor %}<|assistant|>"
+    )
+    assert frame(template).render("S", "U") == "<|system|>S\n<|user|>U\n<|assistant|>"
+
+
+def test_what_trainers_mark_as_said_by_the_model_is_printed_as_it_stands() -> None:
+    marked = CHATML.replace("{%- endfor %}", "{% generation %}{% endgeneration %}{%- endfor %}").replace(
+        "{{- '<|im_start|>'", "{% generation %}{% endgeneration %}{{- '<|im_start|>'"
+    )
+    assert marked.count("endgeneration") == 2
+    assert frame(marked).render("S", "U").split() == frame(CHATML).render("S", "U").split()
+    said = "{% generation %}{% for m in messages %}<{{ m.content }}>{% endfor %}{% endgeneration %}"
+    assert frame(said).render("S", "U") == "<S><U>"
+
+
+def test_the_marks_of_a_frame_are_what_turns_are_marked_with() -> None:
+    chat = ChatFormat("<s>[INST] <<SYS>>\n", "\n<</SYS>>\n\n", " [/INST] a < b and [1] or [x]", alone="◁u▷")
+    assert chat.marks == {"<s>", "[INST]", "<<SYS>>", "<</SYS>>", "[/INST]", "◁u▷"}
+    assert PLAIN.marks == frozenset()

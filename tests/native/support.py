@@ -12,7 +12,8 @@ from ragjudge.judges.trie import Plan, plan
 from tests.native import tiny
 
 if TYPE_CHECKING:
-    from ragjudge.judges.llama.native import Engine, Logits
+    from ragjudge.judges.llama.grammar import Logits
+    from ragjudge.judges.llama.native import Engine
 
 TOLERANCE = 1e-2
 """Largest difference of a log-probability between two batch shapes on the tiny models.

@@ -213,9 +213,13 @@ def test_room_that_cannot_be_made_is_said_and_smaller_room_still_works(
         ({"sequences": 1}, "sequences is 1; accepted: 2 to 256"),
         ({"sequences": 257}, "sequences is 257; accepted: 2 to 256"),
         ({"gpu_layers": -2}, "gpu_layers is -2; accepted: -1 or more"),
+        ({"flash_attention": "maybe"}, "flash_attention is 'maybe'; accepted: auto, on, off"),
+        ({"kv": "q4_0"}, "kv is 'q4_0'; accepted: f16, q8_0"),
+        ({"split": "rows"}, "split is 'rows'; accepted: layer, row, none"),
+        ({"kv": "q8_0", "flash_attention": "off"}, "kv 'q8_0' needs flash attention, and that is off"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings: dict[str, int], message: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         EngineSettings(**settings)
 
@@ -226,6 +230,36 @@ def test_the_extremes_of_the_settings_work(tiny_model: Path, batch: int, sequenc
     _, found = run_together(engine, PROMPTS[:12])
     assert len(found) == 12
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "tolerance"),
+    [
+        ({"flash_attention": "off"}, TOLERANCE),
+        ({"flash_attention": "on"}, TOLERANCE),
+        ({"repack": False}, TOLERANCE),
+        ({"split": "none"}, TOLERANCE),
+        ({"split": "row"}, TOLERANCE),
+        ({"kv": "q8_0"}, 0.3),  # answers do change a little: it is part of the judge's identity
+    ],
+    ids=str,
+)
+def test_every_way_to_run_a_model_gives_its_answers(
+    tmp_path: Path, settings: dict[str, Any], tolerance: float
+) -> None:
+    path = tiny.build(
+        tmp_path / "wide.gguf", shape=tiny.Shape(width=128)
+    )  # heads of 32: q8_0 keeps 32 numbers
+    plain, other = opened(path), opened(path, **settings)
+    _, expected = run_together(plain, PROMPTS[:8])
+    _, found = run_together(other, PROMPTS[:8])
+    for index, row in expected.items():
+        assert abs(found[index] - row).max() < tolerance
+    assert other.state_scope() != plain.state_scope()
+    if settings == {"kv": "q8_0"}:
+        assert max(abs(found[index] - expected[index]).max() for index in expected) > 1e-6
+    plain.close()
+    other.close()
 
 
 def test_there_is_at_least_one_core() -> None:

@@ -58,12 +58,19 @@ def test_the_last_token_is_never_put_behind_a_prompt(tmp_path: Path) -> None:
 
 
 def test_the_steering_tokens_are_the_control_tokens_and_the_unknown_token(engine: Engine) -> None:
-    assert [token.text for token in engine.control_tokens()] == ["<unk>", "<s>", "</s>", *tiny.CONTROLS]
+    steering = ["<unk>", "<s>", "</s>", *tiny.CONTROLS, tiny.USER_DEFINED]
+    assert [token.text for token in engine.control_tokens()] == steering
 
 
-def test_a_token_of_the_user_s_steers_only_when_it_stands_in_the_frame(engine: Engine) -> None:
-    assert tiny.USER_DEFINED not in [token.text for token in engine.control_tokens("<|other|>")]
-    assert tiny.USER_DEFINED in [token.text for token in engine.control_tokens("user<|mark|>")]
+def test_a_token_of_the_user_s_steers_when_it_stands_in_the_frame_or_is_written_like_a_mark(
+    tmp_path: Path,
+) -> None:
+    words = ("keyword", "<turn>", "<|constrain|>")
+    engine = Engine(tiny.build(tmp_path / "words.gguf", user_defined=words), EngineSettings(threads=1))
+    known = [token.text for token in engine.control_tokens("<|other|>")]
+    assert [word for word in words if word in known] == ["<|constrain|>"]
+    assert "<turn>" in [token.text for token in engine.control_tokens("<turn>user")]
+    engine.close()
 
 
 def test_first_and_last_token_have_their_texts(engine: Engine) -> None:

@@ -5,6 +5,7 @@ The vocabulary is SentencePiece-like. Every text tokenises: unknown characters f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ class Shape:
     feed_forward: int = 128
     window: int = 0
     """Width of the sliding attention window in tokens; 0 = none (the llama architecture)."""
+    rope_switch: int = 0
+    """Context length from which other rope factors are used; 0 = one set of factors for all lengths."""
 
     @property
     def architecture(self) -> str:
@@ -81,6 +84,8 @@ def build(
     add_bos: bool = True,
     add_eos: bool = False,
     poison: bool = False,
+    controls: Sequence[str] = (),
+    user_defined: Sequence[str] = (),
 ) -> Path:
     """Write a tiny model.
 
@@ -92,10 +97,18 @@ def build(
         add_bos: Whether the vocabulary says that BOS stands in front of a text.
         add_eos: Whether the vocabulary says that EOS stands after a text.
         poison: Make every logit NaN.
+        controls: Further control tokens; their ids come after those of `vocabulary`.
+        user_defined: Further tokens of the user's type, after those.
     """
     import gguf
 
     tokens, scores, types = vocabulary()
+    assert not {*controls, *user_defined} & set(tokens), (
+        "llama.cpp ends the process over tokens that come twice"
+    )
+    tokens += [*controls, *user_defined]
+    scores += [0.0] * (len(controls) + len(user_defined))
+    types += [_CONTROL] * len(controls) + [_USER_DEFINED] * len(user_defined)
     writer = gguf.GGUFWriter(path, shape.architecture)
     writer.add_name("tiny")
     writer.add_context_length(CONTEXT)
@@ -110,6 +123,9 @@ def build(
     writer.add_rope_dimension_count(shape.width // shape.heads)
     if shape.window:
         writer.add_sliding_window(shape.window)
+    if shape.rope_switch:
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LONGROPE)
+        writer.add_rope_scaling_orig_ctx_len(shape.rope_switch)
     writer.add_tokenizer_model("llama")
     writer.add_token_list(tokens)
     writer.add_token_scores(scores)
@@ -140,6 +156,10 @@ def _add_tensors(writer: Any, size: int, random: np.random.Generator, shape: Sha
 
     width, wide = shape.width, shape.feed_forward
     head = width // shape.heads
+    if shape.rope_switch:
+        for name, factor in (("short", 1.0), ("long", 4.0)):
+            factors = np.full(head // 2, factor, dtype=np.float32)
+            writer.add_tensor(f"rope_factors_{name}.weight", factors)
     matrix("token_embd", size, width, 1.0)
     matrix("output", size, width, float("nan") if poison else 0.3)
     ones("output_norm", width)

@@ -101,7 +101,8 @@ def test_other_languages_are_cut_where_a_subject_is_named(
 def test_offsets_stay_true_and_the_subject_is_only_in_what_the_judge_reads() -> None:
     text = "Right. Charles Darwin was born in 1809 and died in 1882."
     found = claims(text, mode="clause")
-    assert [claim.text for claim in found] == [
+    texts = [claim.text for claim in found]
+    assert texts == [
         "Right.",
         "Charles Darwin was born in 1809",
         "and died in 1882.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ _UNKNOWN, _CONTROL, _USER_DEFINED = 1 << 0, 1 << 3, 1 << 4
 """Attributes of the tokens that are found in a text before it is cut into pieces."""
 
 _SLICE = 16_384
+
+_MARK = re.compile(r"<\|[^<>|\s]+\|>")
 
 
 class Token(NamedTuple):
@@ -81,7 +84,8 @@ class Vocabulary:
 
         Args:
             frame: Text that stands around data. Some files mark their turn marks as tokens of the
-                user's, like words that must not be cut: those that occur in the frame steer as well.
+                user's, like words that must not be cut, and so does llama.cpp itself for some models. Those
+                that occur in the frame steer as well, and those that are written like ``<|this|>``.
         """
         tokens = []
         for token in range(self.vocabulary_size):
@@ -89,7 +93,7 @@ class Vocabulary:
             steers = attributes & (_UNKNOWN | _CONTROL) or self._c.llama_vocab_is_eog(self._vocabulary, token)
             if steers or attributes & _USER_DEFINED:
                 text = self.piece(token, special=True).decode("utf-8", "replace")
-                if text.strip() and (steers or text in frame):
+                if text.strip() and (steers or text in frame or _MARK.fullmatch(text)):
                     tokens.append(Token(token, text))
         return tokens
 
