@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterator
 
-from ragjudge.text.decisions import CLOSERS, OPENERS, REACH, UNAMBIGUOUS, Place, is_end
+from ragjudge.text.decisions import CLOSERS, OPENERS, REACH, UNAMBIGUOUS, Place, is_end, is_end_between
 from ragjudge.text.guarded import guarded_ranges
 from ragjudge.text.languages import Rules
 from ragjudge.text.thai import thai_gaps
@@ -26,7 +26,13 @@ _EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _AFTER = re.compile(rf"(?:[ \t]*[{_EMOJI}])+(?=\s|$)")
 _ONE_LETTER = re.compile(rf"[{re.escape(OPENERS)}]*[^\W\d_]{{1,2}}\.$")
 _OPENING_TAGS = re.compile(r"(?:<[a-zA-Z]\w{0,10}>)+")
+_BEFORE_WORD = " \t\n" + OPENERS
 _WORD_FOLLOWS = re.compile(r"[ \t]+[^\W\d_]")
+# "No", "Art" and the like may be abbreviations themselves.
+_CAPITALISED = re.compile(r" ((?!No|Nr|Art|Vol|Fig|Sec)[A-Z][a-z]+)(?=[ ,])")
+_PLAIN = frozenset({".", "?", "!"})
+# One space and a letter: neither a reference nor an emoji follows.
+_QUICK = re.compile(r" ?[a-zA-Z]")
 _IS_EMOJI = re.compile(rf"[{_EMOJI}]")
 
 
@@ -66,27 +72,47 @@ def _marked_ends(view: str, start: int, end: int, rules: Rules) -> Iterator[int]
             guard = next(guards, None)
         if guard is not None and guard[0] <= match.start():
             continue
-        cut = match.end()
-        if cut >= end:
+        if match.end() >= end:
             return
-        if _IS_EMOJI.match(match["mark"]):
-            if not _WORD_FOLLOWS.match(view, cut, end):
-                continue
-            ends = _is_end_after_emoji(view, sentence, match.start(), cut, rules)
-        else:
-            if match["close"][-1:] == "»" and view[cut - 2].isspace() and "«" not in view[sentence:cut]:
-                # A mark between the parts of a title, not the end of a quotation.
-                cut -= 2
-            cut = _behind_followers(view, sentence, cut, end)
-            if cut >= end:
-                return
-            if view[cut].isspace():
-                ends = is_end(_place(view, sentence, match, cut, end), rules)
-            else:
-                ends = is_end_inside_word(view, sentence, match, end, rules)
+        known = _between_words(view, match, sentence, rules)
+        ends, cut = (known, match.end()) if known is not None else _decided(view, match, sentence, end, rules)
         if ends:
             yield cut
             sentence = cut
+
+
+def _decided(view: str, match: re.Match[str], sentence: int, end: int, rules: Rules) -> tuple[bool, int]:
+    """Return whether a sentence ends at a candidate, and the offset behind what still belongs to it."""
+    mark, close, cut = match["mark"], match["close"], match.end()
+    if mark not in _PLAIN and _IS_EMOJI.match(mark):
+        follows = _WORD_FOLLOWS.match(view, cut, end) is not None
+        return follows and _is_end_after_emoji(view, sentence, match.start(), cut, rules), cut
+    if close[-1:] == "»" and view[cut - 2].isspace() and "«" not in view[sentence:cut]:
+        # A mark between the parts of a title, not the end of a quotation.
+        cut -= 2
+    if not _QUICK.match(view, cut):
+        cut = _behind_followers(view, sentence, cut, end)
+    if cut >= end:
+        return False, cut
+    if view[cut].isspace():
+        return is_end(_place(view, sentence, match, cut, end), rules), cut
+    return is_end_inside_word(view, sentence, match, end, rules), cut
+
+
+def _between_words(view: str, match: re.Match[str], sentence: int, rules: Rules) -> bool | None:
+    """Decide about a full stop between two plain words; None when anything else may matter.
+
+    That is the most frequent case by far, and the same pairs of words come again and again.
+    """
+    at, cut = match.span()
+    following = _CAPITALISED.match(view, cut)
+    if following is None or cut - at > 1 or view[at] != ".":
+        return None
+    space = view.rfind(" ", max(sentence, at - REACH), at)
+    word = view[space + 1 : at]
+    if space < 0 or len(word) < 3 or not (word.isalpha() and word.islower()):
+        return None
+    return is_end_between(word, following[1], rules)
 
 
 def _behind_followers(view: str, sentence: int, cut: int, end: int) -> int:
@@ -101,7 +127,7 @@ def _behind_followers(view: str, sentence: int, cut: int, end: int) -> int:
 
 def _place(view: str, sentence: int, match: re.Match[str], cut: int, end: int) -> Place:
     before_all = view[max(sentence, match.start() - REACH) : match.start()]
-    words = before_all.split()
+    words = before_all.rsplit(None, 2)
     before = words[-1] if words and not before_all[-1].isspace() else ""
     previous = words[-2] if len(words) > 1 else ""
     spaced = f"{previous.lstrip(OPENERS)}{before}".lower() if _ONE_LETTER.match(previous) else ""
@@ -121,7 +147,8 @@ def _place(view: str, sentence: int, match: re.Match[str], cut: int, end: int) -
         behind=behind[:REACH],
         opens=opens,
         at_start=at_start,
-        begins_lower=view[sentence : sentence + REACH].lstrip(" \t\n" + OPENERS)[:1].islower(),
+        begins_lower=behind[:1].islower()
+        and view[sentence : sentence + REACH].lstrip(_BEFORE_WORD)[:1].islower(),
     )
 
 

@@ -6,6 +6,7 @@ bracket that goes on in lower case …); what is left is Punkt's decision.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from ragjudge.text.verbs import PREPOSITIONS
 UNAMBIGUOUS = "。！？｡؟۔।॥።။។"
 CLOSERS = "\"'”’»›)\\]}*_~」』）】》〉〕］"
 OPENERS = "([{\"'“‘«‹„‚*_<¿¡—–-「『（【《〈`~\u00a0\u202f"
+_CLOSERS_OR_TICK = CLOSERS + "`"
 # How far a candidate looks to either side, in characters.
 REACH = 48
 
@@ -62,7 +64,7 @@ class Place(NamedTuple):
 
 def is_end(place: Place, rules: Rules) -> bool:
     """Decide about a mark with white space behind it."""
-    if any(sign in UNAMBIGUOUS or sign in rules.marks for sign in place.mark):
+    if place.mark != "." and any(sign in UNAMBIGUOUS or sign in rules.marks for sign in place.mark):
         return True
     match = WORD.match(place.behind)
     if match is None:
@@ -73,10 +75,11 @@ def is_end(place: Place, rules: Rules) -> bool:
         return _is_end_after_exclamation(place, word, goes_on, rules)
     if "…" in place.mark or ".." in place.mark:
         return _is_end_after_ellipsis(place, word, goes_on, rules)
-    core = place.before.lower().rstrip(CLOSERS + "`")
+    low = place.before.lower()
+    core = low.rstrip(_CLOSERS_OR_TICK)
     if not core:
         return not goes_on
-    if core != place.before.lower() and not place.close:
+    if core != low and not place.close:
         # 'the value of "x". The': what a quote or bracket closes before the stop is no abbreviation.
         return True
     if (
@@ -94,6 +97,24 @@ def is_end(place: Place, rules: Rules) -> bool:
     return _is_end_before_upper(place, core, word, rules)
 
 
+@functools.lru_cache(maxsize=1 << 15)
+def is_end_between(before: str, behind: str, rules: Rules) -> bool:
+    """Decide about a full stop between a word in small letters and one with a capital, both plain."""
+    place = Place(
+        mark=".",
+        close="",
+        before=before,
+        spaced="",
+        previous="",
+        behind=behind,
+        opens="",
+        at_start=False,
+        begins_lower=False,
+    )
+    return is_end(place, rules)
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def is_short_form(core: str, rules: Rules) -> bool:
     """Tell whether a word in lower case, without its last full stop, looks like an abbreviation."""
     last = core.rsplit("-", 1)[-1]

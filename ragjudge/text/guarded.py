@@ -13,7 +13,8 @@ _LINK = re.compile(r"\[[^\[\]]{1,200}\](?:\([^()\s]{1,600}\)|\[[^\[\]\s]{1,60}\]
 
 def guarded_ranges(view: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a block that must not be cut, ordered by where they begin."""
-    yield from merge(_code(view, start, end), _links(view, start, end))
+    if view.find("`", start, end) >= 0 or view.find("]", start, end) >= 0:
+        yield from merge(_code(view, start, end), _links(view, start, end))
 
 
 def _code(view: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -7,8 +7,7 @@ any sentence, and it errs on the side of plain prose: an answer that merely look
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ragjudge.text import markup
 from ragjudge.text.spans import trimmed
@@ -18,8 +17,7 @@ BlockKind = Literal["prose", "item", "heading", "header", "row", "code", "data",
 _LONGEST_DATA = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A run of text that no sentence crosses.
 
     Attributes:
@@ -38,8 +36,7 @@ class Block:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The blocks of a text, and the text as decisions read it.
 
     Attributes:
@@ -56,7 +53,7 @@ def layout(text: str, *, ordinals: bool = False) -> Layout:
 
     Args:
         text: Any text.
-        ordinals: Whether a sentence may begin with "3." for "third": then a figure counts items only in a row.
+        ordinals: Whether "3." is how "third" is written: then a figure counts items only in a row.
     """
     text = markup.blanked(text)
     if _is_json(text):
@@ -126,7 +123,11 @@ class _Reader:
         return True
 
     def _line(self, line: str, start: int, end: int) -> None:
-        if not line.strip():
+        if markup.is_plain(line):
+            # The most frequent case by far, and the quickest to tell.
+            self._in_table = False
+            self._prose(line, start, end)
+        elif not line.strip():
             self._close()
         elif fence := markup.opening_fence(line):
             self._close()
@@ -213,6 +214,10 @@ class _Reader:
             self._close()
             self._add("prose", start, end)
             return
+        self._prose(line, start, end)
+
+    def _prose(self, line: str, start: int, end: int) -> None:
+        """Take a line without a mark of its own."""
         if self._open == "item" and line[:1].isspace() and self._start == self._end:
             self._blocks.pop()
         elif self._begins_anew(line):

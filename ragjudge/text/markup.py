@@ -18,6 +18,7 @@ _NUMBER = re.compile(
     r"|\((?P<inner>\d{1,3}|[a-z]|[ivx]{2,4})\)(?=[ \t]|$)"
     r"|(?P<glued>\d{1,2})[.)](?=[A-Z][a-z]))[ \t]*"
 )
+_SHORT_MARK = re.compile(r"\w{1,4}[.)]")
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)[^*_]{1,80}(?<=[^\s.!?。！？:,;])\1[ \t]*")
 _SETEXT = "-*_="
@@ -73,6 +74,11 @@ def item_mark(line: str, last_line: str | None) -> int:
         return 0
     task = _TASK.match(line, match.end())
     return task.end() if task else match.end()
+
+
+def is_plain(line: str) -> bool:
+    """Tell quickly that a line begins with a word and bears no mark of Markdown or HTML."""
+    return line[:1].isalpha() and "|" not in line and "<" not in line and not _SHORT_MARK.match(line)
 
 
 def item_number(line: str) -> int:

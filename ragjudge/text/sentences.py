@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from ragjudge.text.boundaries import sentence_ends
 from ragjudge.text.inline_lists import inline_marks
@@ -20,8 +20,7 @@ __all__ = ["Piece", "Span", "pieces", "sentences"]
 _RUN_IN_TITLE = re.compile(r"(\*\*|__)(?=\S)[^*_.!?]{1,60}[.!?:]?\1[.:]?")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A sentence, or a block that is never cut, and the block it stands in.
 
     Attributes:

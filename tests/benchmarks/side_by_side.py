@@ -43,6 +43,7 @@ def run(bench: Bench) -> Section:
             key, inputs = _theirs_key(bench, group, case)
             if server is None and not bench.measured(key, inputs):
                 say = bench.journal.say
+                ragas_python(bench.out, say)
                 server = Server(server_python(bench.out, say), bench.model, bench.out / "server.log")
             theirs(bench, server, group, case)
     finally:

@@ -215,7 +215,7 @@ def test_what_trainers_mark_as_said_by_the_model_is_printed_as_it_stands() -> No
     )
     assert marked.count("endgeneration") == 2
     assert frame(marked).render("S", "U").split() == frame(CHATML).render("S", "U").split()
-    said = "{% generation %}{% for m in messages %}<{{ m.content }}>{% endfor %}{% endgeneration %}"
+    said = "{% generation %}{% for m in messages[:2] %}<{{ m.content }}>{% endfor %}{% endgeneration %}"
     assert frame(said).render("S", "U") == "<S><U>"
 
 
