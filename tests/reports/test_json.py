@@ -82,6 +82,8 @@ def test_a_score_is_written_with_the_fields_that_other_tools_read() -> None:
                     "label_mass": 0.99,
                     "chunk": 0,
                     "chunk_by": "lexical",
+                    "windows": None,
+                    "window": None,
                     "marginal": False,
                     "error": None,
                 }
