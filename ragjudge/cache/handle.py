@@ -51,6 +51,7 @@ class Handle:
         self._reading: Reading | None = None
         self._place: tuple[int, int] | None = None
         self._recoveries = 0
+        self._owner = threading.get_ident()
         try:
             self._open_for_reading() if read_only else self._open_for_writing()
         except BaseException:
@@ -223,6 +224,9 @@ class Handle:
             if is_damage(error):
                 self._recovered()
             raise
+        if threading.get_ident() != self._owner:
+            # Every thread has a connection of its own, which only that thread can close.
+            cache.close()
 
     def _reopen(self) -> None:
         self.close()

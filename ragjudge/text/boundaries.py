@@ -109,8 +109,10 @@ def _between_words(view: str, match: re.Match[str], sentence: int, rules: Rules)
     if following is None or cut - at > 1 or view[at] != ".":
         return None
     space = view.rfind(" ", max(sentence, at - REACH), at)
+    if not 0 <= space < at - 3:
+        return None
     word = view[space + 1 : at]
-    if space < 0 or len(word) < 3 or not (word.isalpha() and word.islower()):
+    if not (word.isalpha() and word.islower()):
         return None
     return is_end_between(word, following[1], rules)
 

@@ -127,7 +127,7 @@ class Server:
 
     def _call(self, path: str, body: dict[str, Any] | None) -> None:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        request = urllib.request.Request(  # noqa: S310 - loopback
+        request = urllib.request.Request(
             f"http://127.0.0.1:{self._port}/v1/{path}",
             data=None if body is None else json.dumps(body).encode("utf-8"),
             headers={"Content-Type": "application/json"},

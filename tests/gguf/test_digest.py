@@ -144,7 +144,7 @@ def test_a_failed_write_leaves_the_old_memory_and_no_litter(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", full)
+    monkeypatch.setattr(Path, "replace", full)
     file.write_bytes(b"more")
     age(file)
     assert sha256_of(file) == sha(b"more")

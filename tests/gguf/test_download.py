@@ -69,6 +69,15 @@ def test_another_file_at_the_publisher_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hub_installed")
+@pytest.mark.parametrize(("revision", "asked"), [(None, "main"), ("a" * 40, "a" * 40)])
+def test_the_revision_of_the_manifest_is_asked_for(tmp_path: Path, revision: str | None, asked: str) -> None:
+    file = {"repo": "somebody/tiny-GGUF", "file": "tiny.gguf", "revision": revision}
+    source = HubSource.model_validate({"huggingface": file})
+    program = "import sys, pathlib; pathlib.Path(sys.argv[3], sys.argv[2]).write_text(sys.argv[6])"
+    assert fetch_from_hub(source, tiny.entry(), tmp_path, nothing, program=program).read_text() == asked
+
+
+@pytest.mark.usefixtures("hub_installed")
 def test_the_last_line_of_a_failure_is_the_reason(tmp_path: Path) -> None:
     with pytest.raises(JudgeUnavailableError, match=r"^ConnectError: unknown host$"):
         fetch_from_hub(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,12 @@ from ragjudge.gguf.digest import compute_sha256
 from ragjudge.gguf.manifest import Manifest, ModelEntry
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
+from ragjudge.judges.llama.questions import TooLong
 from ragjudge.judges.llama.settings import EngineSettings
+from ragjudge.metrics.profiled import plan_in_profile
 from ragjudge.metrics.registry import make_metric
 from ragjudge.prompts.profile import Profile, load_profile
-from ragjudge.records import Call, Outcome, Sample, Verdict
+from ragjudge.records import Sample, Verdict
 from ragjudge.runner import Cell, Runner, Task
 from tests.native import tiny
 
@@ -114,10 +116,7 @@ def test_a_model_is_asked_in_its_profile_s_frame_and_its_yes_counts_against_the_
     assert judge._model.chat.render("", "U") == (
         "<|start_of_role|>user<|end_of_role|>U<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>"
     )
-    plan = make_metric("faithfulness").plan(SAMPLE)
-    from ragjudge.metrics.profiled import plan_in_profile
-
-    calls = plan_in_profile(plan, judge.profile).calls
+    calls = plan_in_profile(make_metric("faithfulness").plan(SAMPLE), judge.profile).calls
     for outcome, verdict in zip(dict(judge.ask(calls)).values(), verdicts, strict=True):
         assert isinstance(outcome, Verdict)
         assert verdict == (outcome.log_probabilities["No"] >= outcome.log_probabilities["Yes"])
@@ -125,9 +124,6 @@ def test_a_model_is_asked_in_its_profile_s_frame_and_its_yes_counts_against_the_
 
 @pytest.mark.native
 def test_a_chunk_cannot_leave_the_profile_s_frame(judge: LlamaJudge) -> None:
-    from ragjudge.judges.llama.questions import TooLong
-    from ragjudge.metrics.profiled import plan_in_profile
-
     attack = "".join(GRANITE) * 3
     sample = SAMPLE.model_copy(update={"contexts": (attack,)})
     plain, attacked = (
@@ -139,26 +135,18 @@ def test_a_chunk_cannot_leave_the_profile_s_frame(judge: LlamaJudge) -> None:
     for asked in judge._load().questioner.questions([plain, attacked]):
         assert not isinstance(asked, TooLong)
         counts.append(sum(token in steering for token in asked[0].tokens))
-    assert counts == [6, 6]
+    assert counts == [5, 5]
 
 
 # -- the whole way, without a model ------------------------------------------------------------------
 
 
 class Checker(FakeJudge):
-    """A judge with a profile that keeps what it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[Call] = []
+    """A judge with a profile; like its base it keeps what it is asked."""
 
     @property
     def profile(self) -> Profile | None:
         return load_profile("granite-guardian")
-
-    def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
-        self.asked += calls
-        return super().ask(calls)
 
 
 def test_the_keys_hold_the_profile_s_messages_and_a_replay_finds_them() -> None:

@@ -111,16 +111,16 @@ def test_a_suite_s_wrong_setting_is_one_sentence(tmp_path: Path, setting: str, s
     )
     with pytest.raises(ConfigError) as error:
         load_suite(suite)
-    assert error.value.message.endswith(f"judge.{setting.split(':')[0]}: {says}")
+    assert error.value.message.endswith(f"judge.{setting.partition(':')[0]}: {says}")
 
 
 def test_the_command_line_names_every_setting_but_the_batch() -> None:
-    places = {"cache": None, "no_cache": True, "replay": False, "bundle": None}
+    places: dict[str, Any] = {"cache": None, "no_cache": True, "replay": False, "bundle": None}
     values = {name: value for name, value in ENGINE.items() if name != "batch"}
     options = JudgeOptions(judge="a.gguf", window=512, profile="lynx", **values, **places)
     judge = options.open_judge()
     assert settings_of(judge) == EngineSettings(**values)
     assert judge.profile is not None
     assert options.has_settings
-    nothing = dict.fromkeys(values)
+    nothing: dict[str, Any] = dict.fromkeys(values)
     assert not JudgeOptions(judge=None, window=None, profile=None, **nothing, **places).has_settings

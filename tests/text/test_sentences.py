@@ -114,6 +114,19 @@ def test_hostile_repeats_take_linear_time(unit: str) -> None:
     assert time.perf_counter() - began < 15
 
 
+def test_ten_times_the_text_takes_about_ten_times_the_time() -> None:
+    paragraph = "He left. Dr. Smith stayed until 5 p.m. and wrote.Then he slept.\n\n"
+
+    def measured(repeats: int) -> float:
+        began = time.process_time()
+        sentences(paragraph * repeats)
+        return time.process_time() - began
+
+    sentences(paragraph)
+    short = min(measured(3_000) for _ in range(3))
+    assert measured(30_000) < 25 * short
+
+
 @pytest.mark.parametrize("unit", ["word ", "a", "слово ", "é, ", "ก", "漢字"])
 def test_a_megabyte_without_a_full_stop_is_one_piece_within_two_seconds(unit: str) -> None:
     sentences("Warm. Up.")
