@@ -42,7 +42,7 @@ class AnswerRelevancyMetric(TwoModeMetric):
                 sentence.text,
                 sentence.start,
                 sentence.end,
-                () if is_refusal(sentence.text) else (template.check(sentence.text, slots),),
+                () if is_refusal(sentence.text) else (template.check(sentence.judge_text, slots),),
             )
             for sentence in _sentences(sample.output or "")
         ]

@@ -70,7 +70,7 @@ class ContextPrecisionMetric(TwoModeMetric):
         With an expected answer: does it support any of that answer's claims? This is RAGChecker's notion of
         a relevant chunk, and the very question of context recall. Without one: does it answer the question?
         """
-        wanted = [claim.text for claim in claims_of(sample.expected or "") if claim.is_claim]
+        wanted = [claim.judge_text for claim in claims_of(sample.expected or "") if claim.is_claim]
         if not wanted:
             slots = {"question": sample.input or ""}
             return (load_template("chunk_relevance").check(chunk, slots, (chunk,)),)

@@ -37,7 +37,7 @@ class ContextRelevanceMetric(TwoModeMetric):
                 sentence.text,
                 sentence.start,
                 sentence.end,
-                (template.check(sentence.text, slots),),
+                (template.check(sentence.judge_text, slots),),
                 chunk=rank,
                 chunk_by="judge",
             )

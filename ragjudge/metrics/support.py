@@ -53,7 +53,7 @@ def claims_to_support(text: str, sample: Sample) -> list[Draft]:
                 claim.text,
                 claim.start,
                 claim.end,
-                (template.check(claim.text, slots, shown),),
+                (template.check(claim.judge_text, slots, shown),),
                 chunk=chunk,
                 chunk_by=None if chunk is None else "lexical",
             )
