@@ -114,7 +114,7 @@ class ModelEntry(_Closed):
         context: Training context in tokens.
         sources: Where the file comes from, in the order to be tried.
         default: Whether this is the model used when none is named.
-        profile: How it wants to be asked, for a model that was trained to check texts; a name of `prompts.profile`.
+        profile: How it wants to be asked, for a model that was trained to check texts: the name of a profile.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")

@@ -98,6 +98,7 @@ def load_profile(name: str) -> Profile:
         raise UnknownNameError("profile", base, known)
     if version and version not in map(str, known[base]):
         raise UnknownNameError(f"version of profile {base}", version, map(str, known[base]))
-    path = files("ragjudge.prompts").joinpath("profiles").joinpath(f"{base}.{version or known[base][-1]}.yaml")
+    file = f"{base}.{version or known[base][-1]}.yaml"
+    path = files("ragjudge.prompts").joinpath("profiles").joinpath(file)
     data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     return Profile.model_validate(data)
