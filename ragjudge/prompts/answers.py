@@ -9,11 +9,13 @@ from ragjudge.records import Verdict
 DECISION_THRESHOLD = 0.5
 """P(positive) from which a verdict is positive, for a judge that is not calibrated."""
 
-TOLERANCE = 0.02
+TOLERANCE = 0.06
 """Largest change of a probability between two machines, batch shapes or builds that we have to expect.
 
-The low bits of logits depend on the shape of the batch they were computed in. A probability this close
-to the decision threshold is marked, since it could turn elsewhere; from the cache it never turns.
+The low bits of logits depend on the shape of the batch they were computed in, and on which of its kernels
+llama.cpp takes for it. Measured with the default model over eight checks: up to 0.054 between batches of 32
+and 512 tokens, and between repacked and plain weights. A probability this close to the decision threshold
+is marked, since it could turn elsewhere; from the cache it never turns.
 """
 
 

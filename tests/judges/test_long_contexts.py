@@ -63,7 +63,7 @@ def test_contexts_that_fit_are_shown_whole(path: Path) -> None:
 
 def test_contexts_that_do_not_fit_are_shown_in_windows_without_a_gap(path: Path) -> None:
     calls = checks("A claim.", "Another claim, which is a good deal longer than the first.")
-    verdicts, _ = ask(path, calls, window=400)
+    verdicts, _ = ask(path, calls, window=600)
     windows = verdicts[0].windows
     assert windows is not None
     assert len(windows) >= 3
@@ -77,7 +77,7 @@ def test_contexts_that_do_not_fit_are_shown_in_windows_without_a_gap(path: Path)
 
 
 def test_the_window_that_supports_most_decides(path: Path) -> None:
-    (verdict,), _ = ask(path, checks("A claim."), window=400)
+    (verdict,), _ = ask(path, checks("A claim."), window=600)
     windows = verdict.windows or ()
     chances = [probability(Verdict(log_probabilities=window.log_probabilities), "Yes") for window in windows]
     assert probability(verdict, "Yes") == max(chances)
@@ -85,18 +85,18 @@ def test_the_window_that_supports_most_decides(path: Path) -> None:
 
 def test_a_window_is_judged_as_if_there_were_nothing_else(path: Path) -> None:
     (call,) = checks("A claim.")
-    (verdict,), _ = ask(path, [call], window=400)
+    (verdict,), _ = ask(path, [call], window=600)
     for window in verdict.windows or ():
         part = call.model_copy(
             update={"shared": shared_of(call.shared, call.segments, window.spans), "segments": ()}
         )
-        (alone,), _ = ask(path, [part], window=400)
+        (alone,), _ = ask(path, [part], window=600)
         for label, value in alone.log_probabilities.items():
             assert value == pytest.approx(window.log_probabilities[label], abs=TOLERANCE)
 
 
 def test_a_chunk_longer_than_a_window_is_cut_at_sentence_ends(path: Path) -> None:
-    (verdict,), _ = ask(path, checks("A claim.", chunks=(" ".join(CHUNKS),)), window=400)
+    (verdict,), _ = ask(path, checks("A claim.", chunks=(" ".join(CHUNKS),)), window=600)
     text = " ".join(CHUNKS)
     spans = [span for window in verdict.windows or () for span in window.spans]
     assert len(spans) >= 3
@@ -105,13 +105,13 @@ def test_a_chunk_longer_than_a_window_is_cut_at_sentence_ends(path: Path) -> Non
 
 
 def test_tokens_shared_by_windows_and_claims_are_decoded_once(path: Path) -> None:
-    _, judge = ask(path, checks("A claim.", "B claim.", "C claim."), window=400)
+    _, judge = ask(path, checks("A claim.", "B claim.", "C claim."), window=600)
     assert judge.usage.tokens_decoded == judge.usage.tokens_minimum
 
 
 def test_a_claim_longer_than_a_window_is_refused(path: Path) -> None:
     with pytest.raises(PromptTooLongError):
-        ask(path, checks("word " * 400), window=400)
+        ask(path, checks("word " * 400), window=600)
 
 
 def test_a_window_that_fails_fails_the_check(path: Path) -> None:

@@ -1,0 +1,65 @@
+"""How texts are cut: the options of the splitter as one value, so that they travel together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from ragjudge.errors import UnknownNameError, UsageError
+from ragjudge.text.claims import ClaimMode, CodeMode
+from ragjudge.text.languages import language_name
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """The options of `claims.claims`.
+
+    They decide which questions are asked, and are themselves in no question: texts that come out the same
+    under two settings share their answers.
+
+    Args:
+        language: Name or ISO 639-1 code of one of `languages.LANGUAGES`; kept as its name.
+        claims: ``sentence``, or ``clause`` to cut compound sentences whose parts stand on their own.
+        code: ``skip`` fenced code, or take each block of it as one claim (``whole``).
+        abbreviations: Further abbreviations behind which no sentence ends, with or without the full stop.
+
+    Raises:
+        UnknownNameError: The language, the kind of claims or the way with code is not known.
+        UsageError: The abbreviations are no texts.
+    """
+
+    language: str = "english"
+    claims: ClaimMode = "sentence"
+    code: CodeMode = "skip"
+    abbreviations: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for kind, name, known in (("claims", self.claims, ClaimMode), ("code", self.code, CodeMode)):
+            if name not in get_args(known):
+                raise UnknownNameError(f"value of {kind}", str(name), get_args(known))
+        words = self.abbreviations
+        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+            raise UsageError(f"abbreviations is {words!r}; accepted: a list of texts.")
+        object.__setattr__(self, "language", language_name(self.language))
+        object.__setattr__(self, "abbreviations", tuple(words))
+
+    def in_language(self, language: str | None) -> Splitting:
+        """Return the same options for texts in another language; None = this one.
+
+        Raises:
+            UnknownNameError: The splitter has no parameters for the language.
+        """
+        return self if language in (None, self.language) else replace(self, language=language)
+
+    def in_sentences(self) -> Splitting:
+        """Return the same options for what is counted by sentences."""
+        return self if self.claims == "sentence" else replace(self, claims="sentence")
+
+
+DEFAULT_SPLITTING = Splitting()
+"""English prose by sentences."""
+
+
+def given_options(**options: Any) -> dict[str, Any]:
+    """Return those options of `Splitting` that somebody has named: the others are None."""
+    return {name: value for name, value in options.items() if value is not None}
