@@ -16,6 +16,7 @@ from ragjudge.providers.registry import open_provider
 from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
 from ragjudge.suites.spec import LLAMA_SETTINGS, SERVER_SETTINGS, AssertionSpec, JudgeSpec, Suite
+from ragjudge.text.splitting import Splitting
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ def assemble(suite: Suite, *, override: Judge | None = None) -> Assembly:
             _judge_key(spec.judge or suite.judge, judges, override, prefix_bytes) for spec in case.assertions
         ]
         for sample, provider, error in _outputs(case.sample, providers):
-            tasks = tuple(_task(sample, spec, key) for spec, key in zip(case.assertions, keys, strict=True))
+            tasks = tuple(
+                _task(sample, spec, key, suite.splitting)
+                for spec, key in zip(case.assertions, keys, strict=True)
+            )
             cells.append(Cell(sample, tasks, provider=provider, error=error))
     return Assembly(tuple(cells), judges)
 
@@ -88,8 +92,8 @@ def _outputs(sample: Sample, providers: list[Provider]) -> Iterator[tuple[Sample
             yield with_output(sample, produced), name, None
 
 
-def _task(sample: Sample, spec: AssertionSpec, judge: str) -> Task:
-    metric = make_metric(spec.metric, mode=spec.mode or "decomposed", by=spec.by)
+def _task(sample: Sample, spec: AssertionSpec, judge: str, splitting: Splitting) -> Task:
+    metric = make_metric(spec.metric, mode=spec.mode or "decomposed", by=spec.by, splitting=splitting)
     own = {
         name: value
         for name, value in (("contexts", spec.context), ("expected", spec.reference))

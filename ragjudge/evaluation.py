@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ragjudge.errors import UsageError
 from ragjudge.judges.base import Judge
 from ragjudge.metrics.base import Metric
-from ragjudge.metrics.registry import make_metric
+from ragjudge.metrics.registry import check_counts_claims, make_metric
 from ragjudge.records import Report, Row, Sample
 from ragjudge.scorers import Scorer, as_chunks
+from ragjudge.text.claims import ClaimMode, CodeMode
+from ragjudge.text.splitting import Splitting, given_options
 
 if TYPE_CHECKING:
     from ragjudge.providers.base import Provider
@@ -69,6 +71,10 @@ def evaluate(
     cache: CachePlace = None,
     replay: bool = False,
     bundle: str | os.PathLike[str] | None = None,
+    language: str | None = None,
+    claims: ClaimMode | None = None,
+    code: CodeMode | None = None,
+    abbreviations: Sequence[str] | None = None,
     progress: bool = False,
 ) -> Evaluation:
     """Grade a system under test.
@@ -84,6 +90,10 @@ def evaluate(
         cache: A cache folder for all judge calls; None = the default one; False = none.
         replay: Answer from the cache alone.
         bundle: A bundle to replay in the place of a cache.
+        language: Language of the rows that name none, for scorers that name none; see `Scorer`.
+        claims: What claims are, for scorers that do not say; see `Scorer`.
+        code: What to do with fenced code, for scorers that do not say; see `Scorer`.
+        abbreviations: Further abbreviations, for scorers that have none of their own; see `Scorer`.
         progress: Show a progress bar on standard error, when that is a terminal.
 
     Returns:
@@ -91,6 +101,8 @@ def evaluate(
 
     Raises:
         UsageError: No scorer or no row is given, or a scorer is none.
+        UnknownNameError: The splitter does not know a language, or has no such kind of claims.
+        ConfigError: ``claims`` is given and no scorer counts any.
         DataError: A row lacks what a scorer needs.
         JudgeUnavailableError: There is no judge to ask.
         ReplayMissError: With ``replay=True``, a call is not in the cache.
@@ -109,7 +121,10 @@ def evaluate(
         samples = samples_from_rows(dataset)
     if not samples:
         raise UsageError("evaluate needs a dataset with at least one row.")
-    made = [_as_scorer(scorer, llm) for scorer in scorers]
+    told = given_options(language=language, claims=claims, code=code, abbreviations=abbreviations)
+    made = [_as_scorer(scorer, llm, told) for scorer in scorers]
+    if claims is not None:
+        check_counts_claims((scorer.name for scorer in made), "claims=")
     keys: dict[str, Any] = {}
     judge_of = [_judge_key(scorer, llm, keys) for scorer in made]
     common = as_chunks(context, contexts)
@@ -125,11 +140,13 @@ def evaluate(
         return Evaluation(Runner(judges, observer=bar).run(cells))
 
 
-def _as_scorer(scorer: str | Scorer | Metric, llm: str | os.PathLike[str] | Judge | None) -> Scorer:
+def _as_scorer(
+    scorer: str | Scorer | Metric, llm: str | os.PathLike[str] | Judge | None, told: Mapping[str, Any]
+) -> Scorer:
     if isinstance(scorer, Scorer):
-        return scorer
+        return scorer.with_splitting(told)
     if isinstance(scorer, str):
-        return Scorer(llm, metric=make_metric(scorer))
+        return Scorer(llm, metric=make_metric(scorer, splitting=Splitting(**told)))
     if isinstance(scorer, Metric):
         return Scorer(llm, metric=scorer)
     raise UsageError(

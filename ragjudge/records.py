@@ -36,6 +36,7 @@ class Sample(Record):
         output: The answer of the system under test.
         contexts: The retrieved chunks, in rank order.
         expected: The reference answer.
+        language: What its texts are written in; None = what the metric is told.
         metadata: Whatever else the row carried; never shown to a judge.
     """
 
@@ -44,6 +45,7 @@ class Sample(Record):
     output: str | None = None
     contexts: tuple[str, ...] | None = None
     expected: str | None = None
+    language: str | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
@@ -225,14 +227,12 @@ class Item(Record):
         end: Offset after its last character.
         verdict: Whether it holds; None when its call failed.
         probability: P(positive label) in [0, 1]; None when its call failed.
-        label_mass: The labels' share of the whole distribution in [0, 1]; a low one says that the judge
-            did not want to answer in these words.
+        label_mass: The labels' share of the whole distribution in [0, 1]; low = it would use other words.
         chunk: Index of the chunk it belongs to or is best covered by.
         chunk_by: How `chunk` was found: by word overlap, or asked of the judge.
         windows: In how many windows the contexts were shown; None when one prompt held them all.
         window: Which of them decided, from 0.
-        marginal: True when the probability is so close to the decision threshold that rounding on
-            another machine could turn the verdict.
+        marginal: True when it is so close to the decision threshold that another machine could turn it.
         error: Why the call failed.
     """
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragjudge.errors import UsageError
 from ragjudge.judges.base import Judge
 from ragjudge.metrics.base import Metric
-from ragjudge.metrics.registry import make_metric
+from ragjudge.metrics.registry import check_counts_claims, make_metric
 from ragjudge.records import Mode, OnEmpty, Sample, Score
 from ragjudge.sessions import cache_place
+from ragjudge.text.claims import ClaimMode, CodeMode
+from ragjudge.text.splitting import Splitting, given_options
 
 if TYPE_CHECKING:
     from ragjudge.sessions import CachePlace
@@ -30,11 +33,18 @@ class Scorer:
         cache: A cache folder; None = the default one; False = none.
         replay: Answer from the cache alone; a call that is not there is a `ReplayMissError`.
         bundle: A bundle to replay in the place of a cache.
-        metric: A metric of your own; for `Scorer` itself only.
+        language: Language of the texts, by its name in English or its ISO 639-1 code; None = English.
+        claims: ``sentence``, or ``clause`` to judge the parts of compound sentences; None = ``sentence``.
+            Only for metrics that count claims.
+        code: ``skip`` fenced code, or judge each block of it as one claim (``whole``); None = ``skip``.
+        abbreviations: Further abbreviations behind which no sentence ends.
+        metric: A metric of your own; for `Scorer` itself only. It cuts texts as it likes.
 
     Raises:
-        UsageError: The threshold is out of its range, or no metric is named.
-        ConfigError: The metric has no such mode or variant.
+        UsageError: The threshold is out of its range, no metric is named, or a metric of your own is told
+            how to cut texts.
+        UnknownNameError: The splitter does not know the language, or has no such kind of claims.
+        ConfigError: The metric has no such mode or variant, or counts no claims.
     """
 
     metric_name: ClassVar[str | None] = None
@@ -50,12 +60,26 @@ class Scorer:
         cache: CachePlace = None,
         replay: bool = False,
         bundle: str | os.PathLike[str] | None = None,
+        language: str | None = None,
+        claims: ClaimMode | None = None,
+        code: CodeMode | None = None,
+        abbreviations: Sequence[str] | None = None,
         metric: Metric | None = None,
     ) -> None:
+        given = given_options(language=language, claims=claims, code=code, abbreviations=abbreviations)
         if metric is None:
             if self.metric_name is None:
                 raise UsageError("Scorer needs a metric: pass metric=, or use a class such as Faithfulness.")
-            metric = make_metric(self.metric_name, mode=mode, by=by)
+            metric = make_metric(self.metric_name, mode=mode, by=by, splitting=Splitting(**given))
+            if claims is not None:
+                check_counts_claims([metric.name], "claims=")
+            self._told: dict[str, Any] | None = given
+        elif given:
+            raise UsageError(
+                f"{next(iter(given))}= is for the built-in metrics; metric= cuts texts as it likes."
+            )
+        else:
+            self._told = None
         self.metric = metric
         self.llm = llm
         self.threshold = check_threshold(metric.default_threshold if threshold is None else threshold)
@@ -67,6 +91,21 @@ class Scorer:
     def name(self) -> str:
         """The metric's name."""
         return self.metric.name
+
+    def with_splitting(self, options: Mapping[str, Any]) -> Scorer:
+        """Return the scorer with options of the splitter where it was told none itself.
+
+        Args:
+            options: As the constructor takes them. A metric of your own is left alone.
+        """
+        if not options or self._told is None:
+            return self
+        other = copy.copy(self)
+        other._told = {**options, **self._told}
+        other.metric = make_metric(
+            self.metric.name, mode=self.metric.mode, by=self.metric.by, splitting=Splitting(**other._told)
+        )
+        return other
 
     def score(
         self,

@@ -8,7 +8,9 @@ from ragjudge.assembly import assemble
 from ragjudge.errors import ConfigError
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
+from ragjudge.metrics.base import TwoModeMetric
 from ragjudge.suites.load import load_suite
+from ragjudge.text.splitting import Splitting
 
 ROW = "tests:\n- vars: {question: Who, answer: Me., context: It was me.}\n"
 
@@ -88,3 +90,13 @@ def test_a_bound_that_is_none_is_refused(tmp_path: Path) -> None:
     text = f"prefix_store: plenty\n{ROW}assert: [{{type: faithfulness}}]\n"
     with pytest.raises(ConfigError, match=r"suite\.yaml: prefix store: 'plenty' is no size"):
         assemble(load_suite(suite(tmp_path, text)))
+
+
+def test_the_metrics_of_a_suite_cut_texts_as_it_says(tmp_path: Path) -> None:
+    head = "judge: fake\nlanguage: german\nclaims: clause\n"
+    asserts = "assert:\n- {type: faithfulness}\n- {type: answer-relevancy}\n"
+    (cell,) = assemble(load_suite(suite(tmp_path, head + ROW + asserts))).cells
+    metrics = [task.metric for task in cell.tasks]
+    assert [metric.splitting for metric in metrics if isinstance(metric, TwoModeMetric)] == [
+        Splitting("german", "clause")
+    ] * 2

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ragjudge import AnswerRelevancy, FakeJudge, Faithfulness, evaluate, sessions
-from ragjudge.errors import DataError, ProviderError, UsageError
+from ragjudge import AnswerRelevancy, Faithfulness, FakeJudge, evaluate, sessions
+from ragjudge.errors import ConfigError, DataError, ProviderError, UnknownNameError, UsageError
 from ragjudge.metrics.base import Plan
 from ragjudge.prompts.answers import probability
 from ragjudge.records import Check, Mode, Outcome, Sample, Score, Verdict
@@ -46,7 +46,9 @@ def test_a_function_is_graded_over_a_dataset() -> None:
 
 
 def test_the_summary_prints_each_metric_with_its_counts() -> None:
-    results = evaluate(agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False)
+    results = evaluate(
+        agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False
+    )
     lines = results.summary().splitlines()
     assert lines[1].split() == ["faithfulness", "1.000", "1", "1/1"]
     assert lines[-1].startswith("PASSED")
@@ -136,7 +138,9 @@ class Politeness:
         (outcome,) = outcomes
         assert isinstance(outcome, Verdict)
         value = round(probability(outcome, "Yes"), 6)
-        return Score(metric=self.name, value=value, status="scored", mode=self.mode, reason=f"polite: {value}")
+        return Score(
+            metric=self.name, value=value, status="scored", mode=self.mode, reason=f"polite: {value}"
+        )
 
 
 def test_a_metric_of_ones_own_is_a_scorer() -> None:
@@ -173,9 +177,50 @@ def test_what_cannot_be_meant_is_refused(
 
 
 def test_a_report_is_saved_in_the_format_of_its_suffix(tmp_path: Path) -> None:
-    results = evaluate(agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False)
+    results = evaluate(
+        agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False
+    )
     results.save(tmp_path / "report.json")
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["rows"][0]["scores"]["faithfulness"]["value"] == 1.0
     with pytest.raises(UsageError, match=r"\.json, \.jsonl"):
         results.save(tmp_path / "report.xlsx")
+
+
+def test_texts_are_cut_as_row_scorer_and_call_say_in_this_order() -> None:
+    german = "Es wurde am 3. Oktober 1990 gebaut."
+    rows: list[dict[str, Any]] = [
+        {"output": german, "context": PYTHON},
+        {"output": german, "context": PYTHON, "language": "en"},
+    ]
+    results = evaluate(
+        None,
+        rows,
+        ["faithfulness", Faithfulness(threshold=0.1), Faithfulness(language="english"), Politeness()],
+        llm="fake",
+        cache=False,
+        language="german",
+    )
+    counts = [[len(score.items) for score in row.scores.values()] for row in results.rows]
+    assert counts == [[1, 1, 2, 0], [2, 2, 2, 0]]
+
+
+def test_kinds_of_claims_are_for_scorers_that_count_them() -> None:
+    compound = "Paris is the capital of France, and Berlin is the capital of Germany."
+    rows = [{"input": "What?", "output": compound, "context": PYTHON}]
+    scorers: list[Any] = [Faithfulness(claims="sentence"), "faithfulness", "answer_relevancy"]
+    results = evaluate(None, rows, scorers, llm="fake", cache=False, claims="clause")
+    assert [len(score.items) for score in results.rows[0].scores.values()] == [1, 2, 1]
+    with pytest.raises(ConfigError, match="claims= belongs to the metrics that count claims"):
+        evaluate(None, rows, ["answer_relevancy"], llm="fake", cache=False, claims="clause")
+
+
+def test_an_unknown_language_is_named_before_anything_is_judged() -> None:
+    judge = FakeJudge()
+    rows = [{"output": PYTHON, "context": PYTHON}, {"output": PYTHON, "context": PYTHON, "language": "germn"}]
+    with pytest.raises(UnknownNameError, match=r"dataset\[1\]: 'language': unknown language 'germn'"):
+        evaluate(None, rows, ["faithfulness"], llm=judge, cache=False)
+    samples = [Sample(id="a", output=PYTHON, contexts=(PYTHON,), language="germn")]
+    with pytest.raises(UnknownNameError, match=r"dataset\[0\]: 'language': unknown language 'germn'"):
+        evaluate(None, samples, ["faithfulness"], llm=judge, cache=False)
+    assert judge.asked == []

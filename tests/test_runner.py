@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -10,14 +11,16 @@ from ragjudge.errors import DataError, PromptTooLongError, ReplayMissError
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.metrics.registry import make_metric
-from ragjudge.records import Call, Check, Outcome, Report, Sample
+from ragjudge.records import Call, CallFailure, Check, Outcome, Report, Sample
 from ragjudge.runner import WINDOW_CALLS, Cell, Runner, Task
 
 MOON = ("Apollo 11 landed on the Moon on 20 July 1969.",)
 
 
 def sample(number: int = 1, output: str = "Apollo 11 landed in 1969. It carried a dog.") -> Sample:
-    return Sample(id=f"row-{number}", input="When?", output=output, contexts=MOON, expected="It landed in 1969.")
+    return Sample(
+        id=f"row-{number}", input="When?", output=output, contexts=MOON, expected="It landed in 1969."
+    )
 
 
 def cell(row: Sample, *names: str, judge: str = "", threshold: float = 0.5) -> Cell:
@@ -81,7 +84,7 @@ def test_many_rows_are_planned_in_windows_with_equal_contexts_side_by_side() -> 
         def ask(self, calls_now: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
             calls.append(len(calls_now))
             contexts = [call.shared for call in calls_now]
-            assert len(set(contexts)) == 1 + sum(a != b for a, b in zip(contexts, contexts[1:], strict=False))
+            assert len(set(contexts)) == 1 + sum(a != b for a, b in pairwise(contexts))
             return super().ask(calls_now)
 
     rows = [
@@ -127,7 +130,9 @@ def test_failed_calls_lower_the_score_and_a_row_of_failures_lowers_the_coverage(
 
 
 def test_a_system_under_test_that_fails_fails_its_row_and_no_other() -> None:
-    broken = Cell(sample(2), cell(sample(2), "faithfulness").tasks, provider="p", error="p raised ValueError.")
+    broken = Cell(
+        sample(2), cell(sample(2), "faithfulness").tasks, provider="p", error="p raised ValueError."
+    )
     report = grade([cell(sample(), "faithfulness"), broken], FakeJudge())
     assert report.rows[1].error == "p raised ValueError."
     score = report.rows[1].scores["faithfulness"]
@@ -155,9 +160,10 @@ def test_a_prompt_too_long_names_row_and_metric() -> None:
             return Identity({"kind": "narrow"})
 
         def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
-            index = next(n for n, call in enumerate(calls) if isinstance(call, Check) and "dog" in call.claim)
-            raise PromptTooLongError(9000, 8192, index)
-            yield
+            for index, call in enumerate(calls):
+                if isinstance(call, Check) and "dog" in call.claim:
+                    raise PromptTooLongError(9000, 8192, index)
+                yield index, CallFailure(reason="not reached by the test")
 
     with pytest.raises(DataError) as caught:
         grade([cell(sample(), "faithfulness")], Narrow("narrow"))

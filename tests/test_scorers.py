@@ -11,12 +11,13 @@ from ragjudge import (
     ContextPrecision,
     ContextRecall,
     ContextRelevance,
-    FakeJudge,
     Faithfulness,
+    FakeJudge,
     Scorer,
     sessions,
 )
-from ragjudge.errors import DataError, ReplayMissError, UnknownNameError, UsageError
+from ragjudge.errors import ConfigError, DataError, ReplayMissError, UnknownNameError, UsageError
+from ragjudge.metrics.registry import make_metric
 
 CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first released it in 1991."
 OUTPUT = "Python was created by Guido van Rossum. It was first released in 1985."
@@ -30,7 +31,9 @@ def _fresh_sessions() -> Iterator[None]:
 
 
 def test_a_score_has_value_verdict_reason_and_items() -> None:
-    result = Faithfulness(llm=FakeJudge(SCRIPT)).score(input="What is Python?", output=OUTPUT, context=CONTEXT)
+    result = Faithfulness(llm=FakeJudge(SCRIPT)).score(
+        input="What is Python?", output=OUTPUT, context=CONTEXT
+    )
     assert result.score == result.value == 0.5
     assert result.passed is False
     assert result.threshold == 0.7
@@ -87,7 +90,7 @@ def test_a_threshold_outside_its_range_is_refused(threshold: float) -> None:
 
 
 def test_an_unknown_judge_names_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'qwen2.5-coder-1.5b'"):
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'qwen2\.5-coder-1\.5b'"):
         Faithfulness("qwen2.5-coder-15b").score(output="It is.", context="x")
 
 
@@ -139,3 +142,30 @@ def test_scoring_from_several_threads_gives_each_its_own_score() -> None:
     for thread in threads:
         thread.join()
     assert results == {output: output for output in outputs}
+
+
+def test_a_scorer_cuts_texts_as_it_is_told() -> None:
+    german = "Es wurde am 3. Oktober 1990 gebaut."
+    compound = "Paris is the capital of France, and Berlin is the capital of Germany."
+
+    def pieces(scorer: Scorer, output: str) -> list[str]:
+        return [item.text for item in scorer.score(output=output, context=CONTEXT).items]
+
+    assert len(pieces(Faithfulness(FakeJudge()), german)) == 2
+    assert pieces(Faithfulness(FakeJudge(), language="german"), german) == [german]
+    assert pieces(Faithfulness(FakeJudge(), claims="clause"), compound) == [
+        "Paris is the capital of France,",
+        "and Berlin is the capital of Germany.",
+    ]
+    code = "It runs.\n\n```\nprint(1)\n```\n"
+    assert pieces(Faithfulness(FakeJudge(), code="whole"), code) == ["It runs.", "print(1)"]
+    assert len(pieces(Faithfulness(FakeJudge(), abbreviations=["Rdnr."]), "See Rdnr. Acht.")) == 1
+
+
+def test_how_to_cut_texts_is_refused_where_it_would_change_nothing() -> None:
+    with pytest.raises(ConfigError, match="claims= belongs to the metrics that count claims: faithfulness"):
+        AnswerRelevancy(claims="clause")
+    with pytest.raises(UsageError, match="language= is for the built-in metrics"):
+        Scorer(metric=make_metric("faithfulness"), language="german")
+    with pytest.raises(UnknownNameError, match=r"unknown language 'germn'\. Did you mean 'german'"):
+        AnswerRelevancy(language="germn")

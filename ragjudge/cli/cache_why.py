@@ -106,6 +106,7 @@ def _other_mode(task: Task, judge: Judge, identity: Identity, store: RowStore) -
         task.metric.name,
         mode="decomposed" if task.metric.mode == "holistic" else "holistic",
         by=task.metric.by,
+        splitting=task.metric.splitting,
     )
     calls = other.plan(task.sample).calls
     found = store.get_many(key_of(request_of(call, identity.fingerprint)[0]) for call in calls)

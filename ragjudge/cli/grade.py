@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ragjudge.cli.options import JudgeOptions, judge_options, metric_options, report_options
+from ragjudge.cli.options import (
+    JudgeOptions,
+    judge_options,
+    metric_options,
+    report_options,
+    splitting_from,
+    splitting_options,
+)
+
+if TYPE_CHECKING:
+    from ragjudge.records import Mode
+    from ragjudge.text.claims import ClaimMode
 
 
 @click.command("grade", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
@@ -24,14 +36,17 @@ from ragjudge.cli.options import JudgeOptions, judge_options, metric_options, re
     help="Smallest passing value, from 0 to 1, of all metrics or of one. [the metric's own]",
 )
 @metric_options
+@splitting_options
 @report_options
 def grade(
     options: JudgeOptions,
     data: Path,
     names: tuple[str, ...],
     thresholds: tuple[str, ...],
-    mode: str,
+    mode: Mode,
     by: str | None,
+    language: str | None,
+    claims: ClaimMode | None,
     outputs: tuple[Path, ...],
     quiet: bool,
     verbose: bool,
@@ -49,8 +64,9 @@ def grade(
     if by is not None and "context_precision" not in wanted:
         raise ConfigError("--by belongs to context-precision, which is not among the metrics.")
     smallest = _thresholds(thresholds, wanted)
+    splitting = splitting_from(language, claims, wanted)
     metrics = [
-        make_metric(name, mode=mode, by=by if name == "context_precision" else None)  # type: ignore[arg-type]
+        make_metric(name, mode=mode, by=by if name == "context_precision" else None, splitting=splitting)
         for name in wanted
     ]
     judge = options.open_judge()

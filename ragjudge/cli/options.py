@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ragjudge.judges.base import Judge
     from ragjudge.judges.llama.settings import FlashAttention, Split
     from ragjudge.sessions import CachePlace
+    from ragjudge.text.claims import ClaimMode
+    from ragjudge.text.splitting import Splitting
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -166,6 +168,45 @@ def metric_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def splitting_options(command: F) -> F:
+    """Add ``--language`` and ``--claims``; see `splitting_from`."""
+    for option in (
+        click.option(
+            "--claims",
+            type=click.Choice(["sentence", "clause"]),
+            help="Judge sentences, or the clauses of them that stand on their own. [sentence]",
+        ),
+        click.option(
+            "--language", metavar="NAME", help="Language of the texts: its English name or code. [english]"
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def splitting_from(language: str | None, claims: ClaimMode | None, metrics: Sequence[str]) -> Splitting:
+    """Return how texts are cut, from the options of `splitting_options`.
+
+    Args:
+        language: As given; None = not given.
+        claims: As given.
+        metrics: Names of the metrics that will be asked for.
+
+    Raises:
+        UnknownNameError: The splitter does not know the language, or a metric does not exist.
+        ConfigError: ``--claims`` is given and no metric counts any.
+    """
+    from ragjudge.metrics.registry import canonical_name, check_counts_claims
+    from ragjudge.text.languages import language_name
+    from ragjudge.text.splitting import Splitting, given_options
+
+    if language is not None:
+        language_name(language, where="--language")
+    if claims is not None:
+        check_counts_claims(map(canonical_name, metrics), "--claims")
+    return Splitting(**given_options(language=language, claims=claims))
 
 
 def report_options(command: F) -> F:

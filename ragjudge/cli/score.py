@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import click
 
-from ragjudge.cli.options import JudgeOptions, judge_options, metric_options
+from ragjudge.cli.options import (
+    JudgeOptions,
+    judge_options,
+    metric_options,
+    splitting_from,
+    splitting_options,
+)
 from ragjudge.cli.textarg import read_text_argument
+
+if TYPE_CHECKING:
+    from ragjudge.text.claims import ClaimMode
 
 _TEXT = "The text itself, - for standard input, or @FILE."
 
@@ -24,6 +34,7 @@ _TEXT = "The text itself, - for standard input, or @FILE."
 )
 @click.option("--threshold", type=float, help="Smallest passing value, from 0 to 1. [the metric's own]")
 @metric_options
+@splitting_options
 @click.option("--on-empty", type=click.Choice(["skip", "fail"]), help="What nothing to judge means.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def score(
@@ -36,6 +47,8 @@ def score(
     threshold: float | None,
     mode: str,
     by: str | None,
+    language: str | None,
+    claims: ClaimMode | None,
     on_empty: str | None,
     form: str,
 ) -> int:
@@ -48,7 +61,9 @@ def score(
     from ragjudge.scorers import check_threshold
     from ragjudge.sessions import open_store
 
-    made = make_metric(metric, mode=mode, by=by)  # type: ignore[arg-type]  # click has checked the choices
+    splitting = splitting_from(language, claims, [metric])
+    # click has checked the choices
+    made = make_metric(metric, mode=mode, by=by, splitting=splitting)  # type: ignore[arg-type]
     sample = Sample(
         id="sample",
         input=None if question is None else read_text_argument(question),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ragjudge.datasets.values import describe, plain_json, quoting_hint, text_of
 from ragjudge.errors import DataError
 from ragjudge.records import Sample
+from ragjudge.text.languages import language_name
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -79,6 +80,7 @@ DIALECTS = (
 
 FIELDS = ("input", "output", "contexts", "expected")
 ID_NAMES = ("id", "query_id")
+LANGUAGE_NAME = "language"
 CHUNK_TEXT_NAMES = ("text", "content", "page_content")
 
 ACCEPTED: dict[str, tuple[str, ...]] = {
@@ -101,7 +103,8 @@ class Given(NamedTuple):
 def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample:
     """Make a sample of a row.
 
-    A value of null is not given. What is no field goes to the metadata, when JSON has a word for it.
+    A value of null is not given, nor is a blank language. What is no field goes to the metadata, when JSON
+    has a word for it.
 
     Args:
         row: The row; a mapping under ``vars`` is taken for the row's own columns.
@@ -110,16 +113,16 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
 
     Raises:
         DataError: A column has a value of a wrong type, or two names of one field differ.
+        UnknownNameError: The splitter does not know the row's language.
     """
     columns = _columns(row, where)
     fields = read_fields(columns, where=where)
     id_name = next((name for name in ID_NAMES if columns.get(name) is not None), None)
-    used = {name for name in columns if name in _FIELD_OF} - _asides(columns)
-    metadata = _metadata(
-        {name: value for name, value in columns.items() if name not in used and name != id_name}, where
-    )
+    used = {name for name in columns if name in _FIELD_OF} - _asides(columns) | {LANGUAGE_NAME, id_name}
+    metadata = _metadata({name: value for name, value in columns.items() if name not in used}, where)
     return Sample(
         id=f"row-{index}" if id_name is None else _id(columns[id_name], f"{where}: {id_name!r}"),
+        language=_language(columns.get(LANGUAGE_NAME), f"{where}: {LANGUAGE_NAME!r}"),
         metadata=metadata,
         **fields,
     )
@@ -249,6 +252,11 @@ def _id(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{what} is {describe(value)}; accepted: text that is not blank, or a whole number.")
     return text_of(value, what)
+
+
+def _language(value: Any, what: str) -> str | None:
+    name = "" if value is None else text_of(value, what)
+    return language_name(name, where=what) if name.strip() else None
 
 
 def _metadata(rest: Mapping[str, Any], where: str) -> dict[str, JsonValue]:

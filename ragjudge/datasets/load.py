@@ -11,6 +11,7 @@ from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import describe
 from ragjudge.errors import DataError
 from ragjudge.records import Sample
+from ragjudge.text.languages import language_name
 
 
 def load_samples(path: str | Path) -> tuple[Sample, ...]:
@@ -18,6 +19,7 @@ def load_samples(path: str | Path) -> tuple[Sample, ...]:
 
     Raises:
         DataError: The file cannot be read, a row cannot be a sample, or two rows have the same id.
+        UnknownNameError: The splitter does not know a row's language.
     """
     ids = Ids()
     return tuple(ids.sample(found) for found in read_rows(Path(path)))
@@ -34,6 +36,7 @@ def samples_from_rows(
 
     Raises:
         DataError: A row cannot be a sample, or two rows have the same id.
+        UnknownNameError: The splitter does not know a row's language.
     """
     return tuple(_samples(rows, where))
 
@@ -43,6 +46,8 @@ def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str) -> Iterator
     for index, row in enumerate(rows):
         place = f"{where}[{index}]"
         if isinstance(row, Sample):
+            if row.language is not None:
+                language_name(row.language, where=f"{place}: 'language'")
             yield ids.checked(row, place)
         elif isinstance(row, Mapping):
             yield ids.sample(Found(place, dict(row)))
@@ -61,6 +66,7 @@ class Ids:
 
         Raises:
             DataError: The row cannot be a sample, or its id is taken.
+            UnknownNameError: The splitter does not know the row's language.
         """
         sample = sample_from_row(found.row, where=found.where, index=len(self._places) + 1)
         return self.checked(sample, found.where)

@@ -15,6 +15,7 @@ from ragjudge.metrics.support import claims_of
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
 from ragjudge.text.claims import Claim, is_refusal
+from ragjudge.text.splitting import Splitting
 
 
 class AnswerRelevancyMetric(TwoModeMetric):
@@ -24,12 +25,13 @@ class AnswerRelevancyMetric(TwoModeMetric):
     requires = ("input", "output")
     default_threshold = 0.7
     holistic_template = "answer_relevancy_holistic"
+    counts = "sentences"
 
     def nothing_to_judge(self, sample: Sample) -> Empty | None:
         """An output without sentences."""
         if not (sample.output or "").strip():
             return Empty("the output is empty.", "skip")
-        if not _sentences(sample.output or ""):
+        if not _sentences(sample.output or "", self.splitting_of(sample)):
             return Empty("the output has no sentence that could answer.", "skip")
         return None
 
@@ -37,14 +39,15 @@ class AnswerRelevancyMetric(TwoModeMetric):
         """One piece for each sentence; a refusal needs no judge."""
         template = load_template("answer_relevance")
         slots = {"question": sample.input or ""}
+        splitting = self.splitting_of(sample)
         return [
             Draft(
                 sentence.text,
                 sentence.start,
                 sentence.end,
-                () if is_refusal(sentence.text) else (template.check(sentence.judge_text, slots),),
+                () if _refuses(sentence, splitting) else (template.check(sentence.judge_text, slots),),
             )
-            for sentence in _sentences(sample.output or "")
+            for sentence in _sentences(sample.output or "", splitting)
         ]
 
     def value(self, items: Sequence[Item]) -> float:
@@ -64,6 +67,11 @@ class AnswerRelevancyMetric(TwoModeMetric):
         return {"question": sample.input or "", "output": sample.output or ""}
 
 
-def _sentences(output: str) -> list[Claim]:
+def _sentences(output: str, splitting: Splitting) -> list[Claim]:
     """Return the sentences that answer or refuse; greetings, headings and the like do neither."""
-    return [sentence for sentence in claims_of(output) if sentence.is_claim or is_refusal(sentence.text)]
+    found = claims_of(output, splitting)
+    return [sentence for sentence in found if sentence.is_claim or _refuses(sentence, splitting)]
+
+
+def _refuses(sentence: Claim, splitting: Splitting) -> bool:
+    return is_refusal(sentence.text, splitting.language, splitting.abbreviations)

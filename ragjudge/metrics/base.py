@@ -33,7 +33,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from ragjudge.metrics.aggregate import DECIMALS
 from ragjudge.metrics.items import Draft, make_items, remarks
@@ -50,6 +50,7 @@ from ragjudge.records import (
     Sample,
     Score,
 )
+from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ class TwoModeMetric(ABC):
     Args:
         mode: Which of the two.
         by: The variant, for metrics that have any.
+        splitting: How texts are cut; the language of a sample wins over the one in it.
     """
 
     name: ClassVar[str]
@@ -147,10 +149,23 @@ class TwoModeMetric(ABC):
     default_threshold: float = 0.7
     holistic_template: ClassVar[str]
     variants: ClassVar[tuple[str, ...]] = ()
+    counts: ClassVar[Literal["claims", "sentences"]] = "claims"
+    """What the pieces are; a sentence is one whatever `Splitting.claims` says."""
 
-    def __init__(self, mode: Mode = "decomposed", by: str | None = None) -> None:
+    def __init__(
+        self,
+        mode: Mode = "decomposed",
+        by: str | None = None,
+        splitting: Splitting = DEFAULT_SPLITTING,
+    ) -> None:
         self.mode: Mode = mode
         self.by = by
+        self.splitting = splitting
+
+    def splitting_of(self, sample: Sample) -> Splitting:
+        """Return how the texts of a sample are cut."""
+        splitting = self.splitting.in_language(sample.language)
+        return splitting if self.counts == "claims" else splitting.in_sentences()
 
     def plan(self, sample: Sample) -> Plan:
         """See `Metric.plan`."""

@@ -18,6 +18,7 @@ from ragjudge.metrics.support import (
 )
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Check, Item, Mode, Sample
+from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
 
 class ContextPrecisionMetric(TwoModeMetric):
@@ -28,14 +29,20 @@ class ContextPrecisionMetric(TwoModeMetric):
         by: ``chunks``: average precision over the ranked chunks; a chunk is relevant when it supports a
             claim of the expected answer, or where there is none, when it answers the question.
             ``claims``: claims of the output that the contexts support / its claims.
+        splitting: See `TwoModeMetric`.
     """
 
     name = "context_precision"
     default_threshold = 0.5
     variants = ("chunks", "claims")
 
-    def __init__(self, mode: Mode = "decomposed", by: str | None = None) -> None:
-        super().__init__(mode, by or "chunks")
+    def __init__(
+        self,
+        mode: Mode = "decomposed",
+        by: str | None = None,
+        splitting: Splitting = DEFAULT_SPLITTING,
+    ) -> None:
+        super().__init__(mode, by or "chunks", splitting)
         self.requires = ("input", "contexts") if self.by == "chunks" else ("output", "contexts")
 
     @property
@@ -45,13 +52,15 @@ class ContextPrecisionMetric(TwoModeMetric):
 
     def nothing_to_judge(self, sample: Sample) -> Empty | None:
         """A sample without chunks, or by claims an output without any."""
-        empty = without_claims(sample.output or "", "output") if self.by == "claims" else None
+        empty = None
+        if self.by == "claims":
+            empty = without_claims(sample.output or "", "output", self.splitting_of(sample))
         return empty or (None if has_chunks(sample) else no_chunks())
 
     def drafts(self, sample: Sample) -> list[Draft]:
         """One piece for each chunk, or each claim."""
         if self.by == "claims":
-            return claims_to_support(sample.output or "", sample)
+            return claims_to_support(sample.output or "", sample, self.splitting_of(sample))
         return [
             Draft(
                 chunk,
@@ -70,7 +79,8 @@ class ContextPrecisionMetric(TwoModeMetric):
         With an expected answer: does it support any of that answer's claims? This is RAGChecker's notion of
         a relevant chunk, and the very question of context recall. Without one: does it answer the question?
         """
-        wanted = [claim.judge_text for claim in claims_of(sample.expected or "") if claim.is_claim]
+        found = claims_of(sample.expected or "", self.splitting_of(sample))
+        wanted = [claim.judge_text for claim in found if claim.is_claim]
         if not wanted:
             slots = {"question": sample.input or ""}
             return (load_template("chunk_relevance").check(chunk, slots, (chunk,)),)

@@ -27,12 +27,12 @@ class ContextRecallMetric(TwoModeMetric):
 
     def nothing_to_judge(self, sample: Sample) -> Empty | None:
         """An expected answer without claims, or a sample without chunks."""
-        empty = without_claims(sample.expected or "", "expected answer")
+        empty = without_claims(sample.expected or "", "expected answer", self.splitting_of(sample))
         return empty or (None if has_chunks(sample) else no_chunks())
 
     def drafts(self, sample: Sample) -> list[Draft]:
         """One piece for each claim of the expected answer."""
-        return claims_to_support(sample.expected or "", sample)
+        return claims_to_support(sample.expected or "", sample, self.splitting_of(sample))
 
     def value(self, items: Sequence[Item]) -> float:
         """Covered claims / claims."""

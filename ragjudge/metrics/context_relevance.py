@@ -19,18 +19,21 @@ class ContextRelevanceMetric(TwoModeMetric):
     requires = ("input", "contexts")
     default_threshold = 0.7
     holistic_template = "context_relevance_holistic"
+    counts = "sentences"
 
     def nothing_to_judge(self, sample: Sample) -> Empty | None:
         """A sample without chunks, or with chunks that hold no sentence."""
         if not has_chunks(sample):
             return no_chunks()
-        if not any(claim.is_claim for chunk in chunks_of(sample) for claim in claims_of(chunk)):
+        splitting = self.splitting_of(sample)
+        if not any(claim.is_claim for chunk in chunks_of(sample) for claim in claims_of(chunk, splitting)):
             return Empty("the contexts hold no sentence.", "skip")
         return None
 
     def drafts(self, sample: Sample) -> list[Draft]:
         """One piece for each sentence of each chunk; headings and the like are left out."""
         template = load_template("sentence_relevance")
+        splitting = self.splitting_of(sample)
         slots = {"question": sample.input or ""}
         return [
             Draft(
@@ -42,7 +45,7 @@ class ContextRelevanceMetric(TwoModeMetric):
                 chunk_by="judge",
             )
             for rank, chunk in enumerate(chunks_of(sample))
-            for sentence in claims_of(chunk)
+            for sentence in claims_of(chunk, splitting)
             if sentence.is_claim
         ]
 

@@ -27,11 +27,12 @@ class FaithfulnessMetric(TwoModeMetric):
 
     def nothing_to_judge(self, sample: Sample) -> Empty | None:
         """An output without claims, or a sample without chunks."""
-        return without_claims(sample.output or "", "output") or (None if has_chunks(sample) else no_chunks())
+        empty = without_claims(sample.output or "", "output", self.splitting_of(sample))
+        return empty or (None if has_chunks(sample) else no_chunks())
 
     def drafts(self, sample: Sample) -> list[Draft]:
         """One piece for each claim of the output."""
-        return claims_to_support(sample.output or "", sample)
+        return claims_to_support(sample.output or "", sample, self.splitting_of(sample))
 
     def value(self, items: Sequence[Item]) -> float:
         """Supported claims / claims."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 
 from ragjudge.errors import ConfigError, UnknownNameError
 from ragjudge.metrics.base import TwoModeMetric
 from ragjudge.records import Mode
+from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
 _METRICS = {
     "faithfulness": "ragjudge.metrics.faithfulness:FaithfulnessMetric",
@@ -49,13 +51,35 @@ def metric_class(name: str) -> type[TwoModeMetric]:
     return found
 
 
-def make_metric(name: str, *, mode: Mode = "decomposed", by: str | None = None) -> TwoModeMetric:
+def check_counts_claims(names: Iterable[str], option: str) -> None:
+    """Refuse an option about claims where nothing counts any.
+
+    Args:
+        names: Names of metrics; others than the built-in ones count none.
+        option: The option as the user knows it, for the message.
+
+    Raises:
+        ConfigError: None of them counts claims.
+    """
+    counting = [name for name in _METRICS if metric_class(name).counts == "claims"]
+    if not set(names) & set(counting):
+        raise ConfigError(f"{option} belongs to the metrics that count claims: {', '.join(counting)}.")
+
+
+def make_metric(
+    name: str,
+    *,
+    mode: Mode = "decomposed",
+    by: str | None = None,
+    splitting: Splitting = DEFAULT_SPLITTING,
+) -> TwoModeMetric:
     """Make a built-in metric.
 
     Args:
         name: Its name.
         mode: ``decomposed`` or ``holistic``.
         by: The variant, for metrics that have any.
+        splitting: How texts are cut.
 
     Raises:
         UnknownNameError: There is no such metric.
@@ -67,4 +91,4 @@ def make_metric(name: str, *, mode: Mode = "decomposed", by: str | None = None) 
     if by is not None and by not in found.variants:
         accepted = f"accepted: {', '.join(found.variants)}" if found.variants else "it has no variants"
         raise ConfigError(f"{name}: by is {by!r}; {accepted}.")
-    return found(mode, by)
+    return found(mode, by, splitting)

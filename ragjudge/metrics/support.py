@@ -14,12 +14,13 @@ from ragjudge.prompts.template import load_template
 from ragjudge.records import Sample
 from ragjudge.text.claims import Claim, claims
 from ragjudge.text.overlap import best_chunk
+from ragjudge.text.splitting import Splitting
 
 
 @lru_cache(maxsize=256)
-def claims_of(text: str) -> tuple[Claim, ...]:
+def claims_of(text: str, splitting: Splitting) -> tuple[Claim, ...]:
     """Cut a text into claims; remembered, since most metrics cut the same few texts of a sample."""
-    return claims(text)
+    return claims(text, splitting.language, splitting.claims, splitting.abbreviations, code=splitting.code)
 
 
 def chunks_of(sample: Sample) -> tuple[str, ...]:
@@ -37,14 +38,14 @@ def no_chunks() -> Empty:
     return Empty("there are no contexts to judge against.", "fail")
 
 
-def claims_to_support(text: str, sample: Sample) -> list[Draft]:
+def claims_to_support(text: str, sample: Sample, splitting: Splitting) -> list[Draft]:
     """Return a text's claims, each with the question whether the sample's contexts support it."""
     template = load_template("support")
     slots = {"question": sample.input or ""}
     chunks = chunks_of(sample)
     shown = tuple(chunk for chunk in chunks if chunk.strip())
     drafts = []
-    for claim in claims_of(text):
+    for claim in claims_of(text, splitting):
         if not claim.is_claim:
             continue
         chunk = best_chunk(claim.text, chunks)
@@ -61,11 +62,11 @@ def claims_to_support(text: str, sample: Sample) -> list[Draft]:
     return drafts
 
 
-def without_claims(text: str, name: str) -> Empty | None:
+def without_claims(text: str, name: str, splitting: Splitting) -> Empty | None:
     """Say why a text has no claims to judge, or return None when it has some."""
     if not text.strip():
         return Empty(f"the {name} is empty.", "skip")
-    found = claims_of(text)
+    found = claims_of(text, splitting)
     if any(claim.is_claim for claim in found):
         return None
     if any(claim.reason == "refusal" for claim in found):

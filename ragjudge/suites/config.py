@@ -20,6 +20,7 @@ from ragjudge.datasets.columns import read_contexts
 from ragjudge.datasets.values import describe, quoting_hint
 from ragjudge.errors import ConfigError, DataError, nearest
 from ragjudge.records import Mode, OnEmpty
+from ragjudge.text.claims import ClaimMode, CodeMode
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -191,6 +192,10 @@ class SuiteConfig(Closed):
     providers: list[Annotated[ProviderConfig, BeforeValidator(_mapping_with_id)]] | None = None
     cache: Name | None = None
     prefix_store: Bound | None = None
+    language: Name | None = None
+    claims: ClaimMode | None = None
+    code: CodeMode | None = None
+    abbreviations: list[Name] | None = None
     defaults: dict[Any, Any] | None = None
     asserts: list[AssertionConfig] | None = Field(default=None, alias="assert")
     tests: list[CaseConfig] | None = None

@@ -25,6 +25,8 @@ from ragjudge.suites.config import (
 )
 from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, Suite
 from ragjudge.suites.yaml_file import read_yaml
+from ragjudge.text.languages import language_name
+from ragjudge.text.splitting import Splitting
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -41,7 +43,7 @@ def load_suite(path: str | Path, *, override_judge: bool = False) -> Suite:
 
     Raises:
         ConfigError: The file cannot be read, or something in it cannot be meant.
-        UnknownNameError: It names a metric that does not exist.
+        UnknownNameError: It names a metric that does not exist, or a language that the splitter lacks.
         DataError: A row, or the data file it names, cannot be graded.
     """
     file = Path(path)
@@ -100,6 +102,7 @@ class _Loader:
         """Resolve everything."""
         config = self._config
         judge = self._judge(config.judge, "judge") if config.judge else None
+        splitting = self._splitting()
         cases = tuple(self._cases())
         if not any(case.assertions for case in cases):
             raise self._error(
@@ -114,7 +117,15 @@ class _Loader:
             cases=cases,
             cache=self._beside(config.cache) if config.cache else None,
             prefix_store=config.prefix_store,
+            splitting=splitting,
         )
+
+    def _splitting(self) -> Splitting:
+        names = {"language", "claims", "code", "abbreviations"}
+        given = self._config.model_dump(include=names, exclude_none=True)
+        if "language" in given:
+            language_name(given["language"], where=f"{self._file}: language")
+        return Splitting(**given)
 
     # -- judges and providers ----------------------------------------------------------------------
 

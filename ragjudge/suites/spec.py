@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from ragjudge.providers.base import ProviderSpec
 from ragjudge.records import Mode, OnEmpty, Record, Sample
+from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
 Chat = Literal["auto", "plain"]
 Strategy = Literal["auto", "logprobs", "constrained", "text"]
@@ -123,6 +124,7 @@ class Suite(Record):
         cases: At least one, with at least one assertion among them.
         cache: The folder of the cache; None = the default one.
         prefix_store: What kept prefixes may take, ``off`` or a size; None = the default.
+        splitting: How texts are cut; the language of a row wins over the one in it.
     """
 
     path: Path
@@ -133,3 +135,4 @@ class Suite(Record):
     cases: tuple[Case, ...]
     cache: Path | None = None
     prefix_store: str | None = None
+    splitting: Splitting = DEFAULT_SPLITTING

@@ -34,13 +34,16 @@ class Splitting:
     abbreviations: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for kind, name, known in (("claims", self.claims, ClaimMode), ("code", self.code, CodeMode)):
+        for kind, name, known in (
+            ("claims mode", self.claims, ClaimMode),
+            ("code mode", self.code, CodeMode),
+        ):
             if name not in get_args(known):
-                raise UnknownNameError(f"value of {kind}", str(name), get_args(known))
+                raise UnknownNameError(kind, str(name), get_args(known))
         words = self.abbreviations
-        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
             raise UsageError(f"abbreviations is {words!r}; accepted: a list of texts.")
-        object.__setattr__(self, "language", language_name(self.language))
+        object.__setattr__(self, "language", language_name(str(self.language)))
         object.__setattr__(self, "abbreviations", tuple(words))
 
     def in_language(self, language: str | None) -> Splitting:

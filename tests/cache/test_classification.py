@@ -32,12 +32,14 @@ from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
 from ragjudge.scorers import Scorer
 from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, Suite
+from ragjudge.text.splitting import Splitting
 
 SERVER_IN = {"base_url", "model", "identity", "strategy", "extra"}
 SERVER_OUT = {"api_key_env", "accept_models", "max_tokens", "concurrency", "timeout", "retries"}
 ENGINE = {"threads", "gpu_layers", "batch", "flash_attention", "split", "repack"}
 PREFIXES = {"prefix_store", "prefix_bytes"}
 PLACES = {"cache", "replay", "bundle"}
+SPLITTING = {"language", "claims", "code", "abbreviations"}
 
 IN: dict[Any, set[str]] = {
     # What is asked: the texts of the templates, filled in, and the judge's identity.
@@ -45,7 +47,8 @@ IN: dict[Any, set[str]] = {
         "name", "version", "definition", "definition_of", "system", "shared", "own", "labels", "grammar",
         "max_tokens",
     },
-    Sample: {"input", "output", "contexts", "expected"},
+    Sample: {"input", "output", "contexts", "expected", "language"},
+    Splitting: SPLITTING,  # through the claims that are asked about
     AssertionSpec: {"metric", "mode", "by", "reference", "context", "judge"},
     JudgeSpec: {"window", "chat", "kv", "profile"} | SERVER_IN,
     HttpSettings: SERVER_IN,
@@ -55,14 +58,14 @@ IN: dict[Any, set[str]] = {
     EngineSettings: {"kv"},
     JudgeOptions: {"judge", "window", "kv", "profile"},
     open_judge: {"reference", "path", "chat", "window", "kv", "profile", "server"},
-    TwoModeMetric: {"mode", "by"},
+    TwoModeMetric: {"mode", "by", "splitting"},
     ProviderSpec: {"id", "options"},  # through the outputs that it produces
-    Suite: {"judge", "judges", "providers", "cases"},
+    Suite: {"judge", "judges", "providers", "cases", "splitting"},
     Case: {"sample", "assertions"},
     Task: {"metric", "sample", "judge"},
     Cell: {"sample", "tasks"},
-    Scorer: {"llm", "mode", "by", "metric"},
-    evaluate: {"agent_fn", "dataset", "scorers", "context", "contexts", "llm"},
+    Scorer: {"llm", "mode", "by", "metric"} | SPLITTING,
+    evaluate: {"agent_fn", "dataset", "scorers", "context", "contexts", "llm"} | SPLITTING,
 }  # fmt: skip
 
 OUT: dict[Any, set[str]] = {
@@ -77,6 +80,7 @@ OUT: dict[Any, set[str]] = {
     EngineSettings: ENGINE | {"sequences"},
     JudgeOptions: {"no_cache"} | ENGINE | PREFIXES | PLACES,
     open_judge: ENGINE | PREFIXES,
+    Splitting: set(),
     TwoModeMetric: set(),
     ProviderSpec: set(),
     Suite: {"path", "description", "cache"} | PREFIXES,
@@ -130,6 +134,19 @@ def test_what_a_row_says_is_in_the_key(metric: str, changes: dict[str, Any]) -> 
 def test_how_a_row_is_called_is_not_in_the_key() -> None:
     other = SAMPLE.model_copy(update={"id": "two", "metadata": {"a": 1}})
     assert keys(SAMPLE, "f" * 64) == keys(other, "f" * 64)
+
+
+def test_how_texts_are_cut_is_in_the_key_by_what_is_asked_alone() -> None:
+    compound = SAMPLE.model_copy(
+        update={"output": "Paris is the capital of France, and Berlin is the capital of Germany."}
+    )
+    clauses = Splitting(claims="clause")
+    assert keys(SAMPLE, "f" * 64, splitting=clauses) == keys(SAMPLE, "f" * 64)
+    assert not keys(compound, "f" * 64, splitting=clauses) & keys(compound, "f" * 64)
+    german = SAMPLE.model_copy(update={"language": "german"})
+    assert (
+        keys(german, "f" * 64) == keys(SAMPLE, "f" * 64, splitting=Splitting("de")) == keys(SAMPLE, "f" * 64)
+    )
 
 
 def test_mode_and_variant_are_in_the_key() -> None:

@@ -66,6 +66,41 @@ def test_score_writes_json_with_the_names_of_the_report(capsys: pytest.CaptureFi
     }  # fmt: skip
 
 
+def test_score_cuts_texts_as_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    def pieces(output: str, *options: str) -> list[str]:
+        arguments = ["--judge", "fake", "--context", CONTEXT, "--output", output, "--format", "json"]
+        run(["score", "faithfulness", *arguments, *options])
+        return [item["text"] for item in json.loads(capsys.readouterr().out)["items"]]
+
+    german = "Es wurde am 3. Oktober 1990 gebaut."
+    assert pieces(german) == ["Es wurde am 3.", "Oktober 1990 gebaut."]
+    assert pieces(german, "--language", "de") == [german]
+    compound = "Paris is the capital of France, and Berlin is the capital of Germany."
+    assert len(pieces(compound, "--claims", "clause")) == 2
+
+
+def test_grade_cuts_each_row_in_its_language(rows: Path, tmp_path: Path) -> None:
+    german = {"answer": "Es wurde am 3. Oktober 1990 gebaut.", "contexts": [CONTEXT]}
+    lines = [german, {**german, "language": "english"}]
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in lines), encoding="utf-8")
+    report = tmp_path / "report.json"
+    arguments = ["grade", str(rows), "-m", "faithfulness", "--judge", "fake", "-o", str(report)]
+    assert run([*arguments, "--language", "german", "--claims", "clause"]) == 1
+    graded = json.loads(report.read_text(encoding="utf-8"))["rows"]
+    assert [len(row["scores"]["faithfulness"]["items"]) for row in graded] == [1, 2]
+
+
+def test_a_row_in_an_unknown_language_is_exit_code_2_before_anything_is_judged(
+    suite: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [*ROWS, {**ROWS[0], "id": "odd", "language": "germn"}]
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in lines), encoding="utf-8")
+    assert run(["run", str(suite), "--cache", str(tmp_path / "cache")]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "rows.jsonl, line 3: 'language': unknown language 'germn'. Did you mean 'german'?" in error
+    assert not (tmp_path / "cache").exists()
+
+
 def test_score_reads_texts_from_files(tmp_path: Path) -> None:
     (tmp_path / "context.txt").write_text(CONTEXT, encoding="utf-8")
     context = f"@{tmp_path / 'context.txt'}"
@@ -161,6 +196,18 @@ SCORE = ["score", "faithfulness", "--judge", "fake", "--output", "x"]
         ([*SCORE, "--context", "@none.txt"], "none.txt: there is no such file."),
         ([*SCORE, "--context", "x", "--threshold", "2"], "threshold is 2.0; accepted: a number from 0 to 1."),
         ([*SCORE, "--context", "x", "--by", "claims"], "by is 'claims'; it has no variants."),
+        (
+            [*SCORE, "--context", "x", "--language", "germn"],
+            "--language: unknown language 'germn'. Did you mean",
+        ),
+        (
+            ["score", "answer-relevancy", "--judge", "fake", "--claims", "clause"],
+            "--claims belongs to the metrics that count claims: faithfulness, context_precision",
+        ),
+        (
+            ["grade", "none.jsonl", "-m", "context-relevance", "--claims", "clause"],
+            "--claims belongs to the metrics that count claims",
+        ),
         ([*SCORE, "--replay", "--no-cache"], "--replay answers from the cache"),
         (["score", "faithfulness", "--judge", "qwen2.5-coder-15b"], "unknown judge 'qwen2.5-coder-15b'."),
         (["grade", "none.jsonl", "-m", "faithfulness"], "none.jsonl"),

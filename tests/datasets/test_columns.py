@@ -12,7 +12,7 @@ from ragjudge.datasets.columns import (
     read_contexts,
     sample_from_row,
 )
-from ragjudge.errors import DataError
+from ragjudge.errors import DataError, UnknownNameError
 from ragjudge.records import Sample
 
 WHERE = "rows.jsonl, line 3"
@@ -113,6 +113,27 @@ def test_unknown_columns_are_kept_as_metadata() -> None:
 
 def test_a_column_that_json_has_no_word_for_is_left_out() -> None:
     assert sample({"input": "Q?", "client": object(), "odd": {1: 2}}).metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "language"),
+    [("german", "german"), ("DE", "german"), (None, None), ("", None), (" ", None)],
+)
+def test_a_row_may_name_its_language(given: str | None, language: str | None) -> None:
+    for row in ({"language": given}, {"vars": {"language": given}}):
+        found = sample(row)
+        assert (found.language, found.metadata) == (language, {})
+    assert sample({"metadata": {"language": given}}).language is None
+
+
+def test_an_unknown_language_is_named_with_row_and_nearest_name() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        sample({"language": "germn"})
+    assert caught.value.message.startswith(
+        f"{WHERE}: 'language': unknown language 'germn'. Did you mean 'german'? Accepted: czech, "
+    )
+    with pytest.raises(DataError, match=r"line 3: 'language' is false; accepted: text\."):
+        sample({"language": False})  # YAML's `no`
 
 
 @pytest.mark.parametrize(

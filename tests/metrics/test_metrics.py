@@ -9,6 +9,7 @@ import pytest
 from ragjudge.metrics.base import Plan, TwoModeMetric, parse_holistic
 from ragjudge.metrics.registry import make_metric, metric_names
 from ragjudge.records import CallFailure, Check, Outcome, Prompt, Reply, Sample, Score, Verdict
+from ragjudge.text.splitting import Splitting
 
 CONTEXTS = (
     "Guido van Rossum began working on Python in the late 1980s. He released it in 1991.",
@@ -99,7 +100,7 @@ def test_a_failed_check_counts_only_where_no_other_speaks_for_the_chunk(
 ) -> None:
     metric = make_metric("context_precision")
     plan = metric.plan(SAMPLE)
-    outcomes = [CallFailure(reason="gone"), verdict(other), verdict(0.1), verdict(0.1)]
+    outcomes: list[Outcome] = [CallFailure(reason="gone"), verdict(other), verdict(0.1), verdict(0.1)]
     result = metric.score(SAMPLE, plan, outcomes)
     assert (result.items[0].verdict, result.errors) == (holds, errors)
 
@@ -293,3 +294,50 @@ def test_the_metrics_meet_the_public_protocol() -> None:
         metric = make_metric(name)
         assert isinstance(metric, TwoModeMetric)
         assert isinstance(metric, Metric)
+
+
+GERMAN = "Es wurde am 3. Oktober 1990 gebaut."
+COMPOUND = "Paris is the capital of France, and Berlin is the capital of Germany."
+CODE = "It runs.\n\n```\nprint(1)\n```\n"
+
+
+def asked(name: str, text: str, splitting: Splitting, language: str | None = None) -> list[str]:
+    """Return the pieces that are asked about when every text of a sample is the same."""
+    sample = Sample(id="s", input="Q?", output=text, contexts=(text,), expected=text, language=language)
+    plan = make_metric(name, splitting=splitting).plan(sample)
+    return [call.claim for call in plan.calls if isinstance(call, Check)]
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_every_metric_cuts_as_it_is_told_and_the_language_of_a_row_wins(name: str) -> None:
+    assert asked(name, GERMAN, Splitting()) == ["Es wurde am 3.", "Oktober 1990 gebaut."]
+    assert asked(name, GERMAN, Splitting("german")) == [GERMAN]
+    assert asked(name, GERMAN, Splitting(), "de") == [GERMAN]
+    assert asked(name, GERMAN, Splitting("german"), "english") == ["Es wurde am 3.", "Oktober 1990 gebaut."]
+    assert asked(name, CODE, Splitting()) == ["It runs."]
+    assert asked(name, CODE, Splitting(code="whole")) == ["It runs.", "print(1)"]
+    assert asked(name, "See Rdnr. Acht.", Splitting(abbreviations=("Rdnr.",))) == ["See Rdnr. Acht."]
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_clauses_are_claims_and_sentences_stay_sentences(name: str) -> None:
+    clauses = ["Paris is the capital of France.", "Berlin is the capital of Germany."]
+    counts_claims = name not in ("answer_relevancy", "context_relevance")
+    assert asked(name, COMPOUND, Splitting()) == [COMPOUND]
+    assert asked(name, COMPOUND, Splitting(claims="clause")) == (clauses if counts_claims else [COMPOUND])
+
+
+def test_a_clause_is_reported_as_it_stands_in_its_source() -> None:
+    sample = SAMPLE.model_copy(update={"output": COMPOUND})
+    metric = make_metric("faithfulness", splitting=Splitting(claims="clause"))
+    result = metric.score(sample, metric.plan(sample), [verdict(0.9), verdict(0.1)])
+    assert [COMPOUND[item.start : item.end] for item in result.items] == [item.text for item in result.items]
+    assert result.value == 0.5
+
+
+def test_a_refusal_is_recognised_in_the_language_of_its_row() -> None:
+    sample = SAMPLE.model_copy(update={"output": "Das weiß ich nicht."})
+    assert make_metric("faithfulness").plan(sample).empty is None
+    german = sample.model_copy(update={"language": "german"})
+    assert make_metric("faithfulness").plan(german).empty is not None
+    assert make_metric("answer_relevancy").plan(german).calls == ()

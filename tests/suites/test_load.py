@@ -10,6 +10,7 @@ from ragjudge.providers.base import ProviderSpec
 from ragjudge.records import Sample
 from ragjudge.suites.load import judge_path, load_suite
 from ragjudge.suites.spec import AssertionSpec, JudgeSpec, Suite
+from ragjudge.text.splitting import Splitting
 
 ASSERT = "{type: faithfulness}"
 TEST = "tests:\n- {vars: {question: Q, answer: A.}, assert: [{type: faithfulness}]}\n"
@@ -280,7 +281,8 @@ def test_a_judge_s_file_is_looked_for_beside_the_suite_first(
 
 ACCEPTED_IN_ASSERT = "by, context, label, mode, on_empty, provider, reference, threshold, type"
 ACCEPTED_AT_TOP = (
-    "assert, cache, dataset, defaults, description, judge, judges, prefix_store, providers, tests"
+    "abbreviations, assert, cache, claims, code, dataset, defaults, description, judge, judges, language, "
+    "prefix_store, providers, tests"
 )
 METRICS = "answer_relevancy, context_precision, context_recall, context_relevance, faithfulness"
 
@@ -322,6 +324,11 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
         (TEST + "judges: [a]\n", ": judges: found a list; accepted: a mapping."),
         (TEST + "judges: {5: a}\n", ": judges[5]: found the number 5; accepted: text."),
         (TEST + "cache: 5\n", ": cache: found the number 5; accepted: text."),
+        (TEST + "language: no\n", ": language: found false; accepted: text."),
+        (TEST + "claims: clauses\n", ": claims: found the text 'clauses'; accepted: sentence, clause."),
+        (TEST + "code: true\n", ": code: found true; accepted: skip, whole."),
+        (TEST + "abbreviations: Rdnr.\n", ": abbreviations: found the text 'Rdnr.'; accepted: a list."),
+        (TEST + "abbreviations: [No]\n", ": abbreviations[0]: found false; accepted: text."),
         (TEST + "providers: recorded\n", ": providers: found the text 'recorded'; accepted: a list."),
         (
             TEST + "providers: [5]\n",
@@ -547,3 +554,39 @@ def test_a_bad_row_is_named_by_its_place(tmp_path: Path, text: str, sentence: st
         load(tmp_path, text)
     expected = sentence.replace("{path}", str(tmp_path / "suite.yaml"))
     assert caught.value.message == expected.replace("{folder}/", str(tmp_path / "x")[:-1])
+
+
+def test_a_suite_says_how_its_texts_are_cut(tmp_path: Path) -> None:
+    assert load(tmp_path, TEST).splitting == Splitting()
+    options = "language: DE\nclaims: clause\ncode: whole\nabbreviations: [Rdnr., Bem.]\n"
+    assert load(tmp_path, options + TEST).splitting == Splitting(
+        "german", "clause", "whole", ("Rdnr.", "Bem.")
+    )
+
+
+def test_a_row_says_its_language(tmp_path: Path) -> None:
+    suite = load(
+        tmp_path,
+        "assert: [{type: faithfulness}]\ntests: [{vars: {answer: A., language: fr}}, {vars: {answer: A.}}]\n",
+    )
+    assert [case.sample.language for case in suite.cases] == ["french", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"language: germn\n{TEST}", "{path}: language"),
+        (
+            "tests: [{vars: {answer: A., language: germn}, assert: [{type: faithfulness}]}]\n",
+            "{path}: tests[0].vars: 'language'",
+        ),
+        ("assert: [{type: faithfulness}]\ndataset: rows.jsonl\n", "{folder}rows.jsonl, line 2: 'language'"),
+    ],
+)
+def test_an_unknown_language_is_named_by_its_place(tmp_path: Path, text: str, place: str) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"answer": "A."}\n{"language": "germn"}\n', encoding="utf-8")
+    with pytest.raises(UnknownNameError) as caught:
+        load(tmp_path, text)
+    place = place.replace("{path}", str(tmp_path / "suite.yaml"))
+    place = place.replace("{folder}", str(tmp_path / "x")[:-1])
+    assert caught.value.message.startswith(f"{place}: unknown language 'germn'. Did you mean 'german'?")
