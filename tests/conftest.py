@@ -17,6 +17,9 @@ SMALL_MODEL = "qwen2.5-coder-0.5b"
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 """The manifest's model for tests of what the default model says."""
 
+_REAL_FOLDERS = {name: os.environ.get(name) for name in ("RAGJUDGE_HOME", "RAGJUDGE_MODELS")}
+"""Where the user's models are, before tests get folders of their own."""
+
 
 class NetworkBlockedError(RuntimeError):
     """A test tried to leave this machine.
@@ -95,15 +98,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _model(name: str) -> Path:
-    """Return the path of a model's file; leave the test out, or fail it when models were asked for.
-
-    Session fixtures are set up before a test's own ones, so this still sees the user's real folders.
-    """
+    """Return the path of a model's file; leave the test out, or fail it when models were asked for."""
     from ragjudge.gguf.locate import locate, models_dir
 
-    path = locate(name).path
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in _REAL_FOLDERS.items():
+            patch.delenv(variable, raising=False)
+            if value is not None:
+                patch.setenv(variable, value)
+        path, folder = locate(name).path, models_dir()
     if path is None:
-        reason = f"{name} is not in {models_dir()}"
+        reason = f"{name} is not in {folder}"
         if _required("MODEL"):
             pytest.fail(f"{reason}, and RAGJUDGE_REQUIRE_MODEL=1", pytrace=False)
         pytest.skip(reason)

@@ -20,7 +20,8 @@ WINDOW, OWN = 8192, 120
 
 def run(bench: Bench) -> Section:
     """Judge two claims over contexts that leave just room for them."""
-    arguments = {"model": str(bench.model), "tokens": WINDOW, "fit": WINDOW - OWN}
+    tokens = 1500 if bench.quick else WINDOW
+    arguments = {"model": str(bench.model), "tokens": tokens, "fit": WINDOW - OWN}
     found = bench.measure(NAME, arguments, lambda: measure_apart("tests.benchmarks.long:judge", arguments))
     return Section(NAME, TITLE, figures(found))
 
