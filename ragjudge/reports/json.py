@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,21 @@ _LINE_BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def render(report: Report) -> str:
-    """Return the whole report as one indented JSON document."""
-    return _document(report.to_json(), indent=2)
+    """Return the whole report as one JSON document: indented, but each row in a line of its own.
+
+    A row in one line is what people search and compare by line; and Python's encoder writes it ten times
+    as fast as an indented one.
+    """
+    data = report.to_json()
+    rows, coverage = data.pop("rows"), data.pop("coverage")
+
+    def written(ascii_only: bool) -> str:
+        head = _dumps(data, ascii_only, indent=2).removesuffix("\n}")
+        lines = ",\n".join(f"    {_dumps(row, ascii_only)}" for row in rows)
+        listed = f"[\n{lines}\n  ]" if rows else "[]"
+        return f'{head},\n  "rows": {listed},\n  "coverage": {_dumps(coverage, ascii_only)}\n}}'
+
+    return _document(written)
 
 
 def render_rows(report: Report) -> str:
@@ -27,7 +41,8 @@ def render_rows(report: Report) -> str:
 
 def render_row(row: Row) -> str:
     """Return one row as one JSON document with its line end."""
-    return _document(row.model_dump(mode="json"), indent=None)
+    data = row.model_dump(mode="json")
+    return _document(lambda ascii_only: _dumps(data, ascii_only))
 
 
 def read_report(path: Path) -> Report:
@@ -78,14 +93,22 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _document(data: dict[str, Any], *, indent: int | None) -> str:
-    """Return one JSON document with its line end, readable where UTF-8 can hold it."""
-    text = json.dumps(data, ensure_ascii=False, indent=indent, allow_nan=False)
+def _document(written: Callable[[bool], str]) -> str:
+    """Return one JSON document with its line end, readable where UTF-8 can hold it.
+
+    Args:
+        written: Writes the document, in ASCII alone when it is told to.
+    """
+    text = written(False)
     if not _is_utf8(text):  # a lone surrogate: JSON can name it, UTF-8 cannot hold it
-        text = json.dumps(data, ensure_ascii=True, indent=indent, allow_nan=False)
+        text = written(True)
     for character, escape in _LINE_BREAKS.items():
         text = text.replace(character, escape)
     return text + "\n"
+
+
+def _dumps(data: Any, ascii_only: bool, indent: int | None = None) -> str:
+    return json.dumps(data, ensure_ascii=ascii_only, indent=indent, allow_nan=False)
 
 
 def _is_utf8(text: str) -> bool:

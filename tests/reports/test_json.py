@@ -31,19 +31,8 @@ SMALL = """\
   "summary": {},
   "passed": true,
   "rows": [
-    {
-      "id": "größe",
-      "provider": null,
-      "input": null,
-      "output": null,
-      "contexts": [
-        "東京"
-      ],
-      "expected": null,
-      "passed": null,
-      "error": null,
-      "scores": {}
-    }
+    {"id": "größe", "provider": null, "input": null, "output": null, "contexts": ["東京"], \
+"expected": null, "passed": null, "error": null, "scores": {}}
   ],
   "coverage": null
 }
