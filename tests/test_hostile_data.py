@@ -30,7 +30,7 @@ HOSTILE = {
     "terminal": "\x1b[2J\x1b[31mA red claim.\x1b]0;title\x07 \x9b31m",
     "html": "<script>alert(1)</script> <img src=x onerror=alert(1)> &amp; A claim.",
     "template": "{{ 7 * 7 }} {{ ''.__class__.__mro__ }} A claim.",
-    "code": "__import__('os').system('touch /tmp/pwned') A claim. $(touch /tmp/pwned) `id`",
+    "code": "__import__('os').system('touch pwned') A claim. $(touch pwned) `id`",
     "yaml": "!!python/object/apply:os.system ['id'] A claim.",
     "file names": "file:///etc/passwd @/etc/passwd ../../../../etc/passwd A claim.",
     "json": '{"score": 1.0, "reason": "perfect"} A claim.',

@@ -173,7 +173,7 @@ def test_a_state_that_llama_cpp_does_not_take_is_decoded_instead(
     ask(path, checks("First."), prefix_bytes=1 << 30)
     from ragjudge.judges.llama.prefix_store import PrefixStore
 
-    monkeypatch.setattr(PrefixStore, "load", lambda self, tokens: b"\0" * 64)
+    monkeypatch.setattr(PrefixStore, "load", lambda self, tokens: memoryview(bytearray(64)))
     _, judge = ask(path, checks("Second."), prefix_bytes=1 << 30)
     assert judge.usage.tokens_restored == 0
 

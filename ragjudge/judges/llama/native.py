@@ -286,7 +286,7 @@ class Engine(Vocabulary):
         """Fill an empty sequence from a kept state, or decode it."""
         state = states.load(step.tokens) if states is not None else None
         if state is not None:
-            buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+            buffer = (ctypes.c_uint8 * len(state)).from_buffer(state)
             read = int(self._c.llama_state_seq_set_data(self._context, buffer, len(state), step.sequence))
             last = int(self._c.llama_memory_seq_pos_max(self._memory, step.sequence))
             if read == len(state) and last == len(step.tokens) - 1:

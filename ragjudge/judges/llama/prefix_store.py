@@ -111,11 +111,17 @@ class PrefixStore:
         worth = len(tokens) >= LEAST_TOKENS and seconds >= LEAST_SECONDS
         return worth and not self._full and not self.holds(tokens)
 
-    def load(self, tokens: Tokens) -> bytes | None:
-        """Return a state, or None when there is none that is whole and fits."""
+    def load(self, tokens: Tokens) -> memoryview | None:
+        """Return a state, or None when there is none that is whole and fits.
+
+        The bytes are read once and copied nowhere: a state has tens of megabytes.
+        """
         path = self._path(tokens)
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                data = bytearray(os.fstat(file.fileno()).st_size)
+                if file.readinto(data) != len(data):
+                    return None
         except OSError:
             return None
         state = self._checked(data, tokens)
@@ -156,7 +162,7 @@ class PrefixStore:
         name = hashlib.sha256(self._scope + b"\n" + array("i", tokens).tobytes()).hexdigest()
         return self.directory / f"{name}{_SUFFIX}"
 
-    def _head(self, tokens: Tokens, state: bytes) -> bytes:
+    def _head(self, tokens: Tokens, state: bytes | memoryview) -> bytes:
         about = {
             "scope": json.loads(self._scope),
             "tokens": hashlib.sha256(array("i", tokens).tobytes()).hexdigest(),
@@ -166,12 +172,12 @@ class PrefixStore:
         }
         return _MAGIC + canonical_json(about).encode("ascii") + b"\n"
 
-    def _checked(self, data: bytes, tokens: Tokens) -> bytes | None:
+    def _checked(self, data: bytearray, tokens: Tokens) -> memoryview | None:
         """Return the state in a file's content when the head is exactly the one that belongs to it."""
         end = data.find(b"\n", len(_MAGIC))
         if not data.startswith(_MAGIC) or end < 0:
             return None
-        state = data[end + 1 :]
+        state = memoryview(data)[end + 1 :]
         return state if data[: end + 1] == self._head(tokens, state) else None
 
     def _make_room(self, needed: int) -> bool:

@@ -16,5 +16,5 @@ class States(Protocol):
     def save(self, tokens: Tokens, state: bytes) -> None:
         """Keep a state."""
 
-    def load(self, tokens: Tokens) -> bytes | None:
+    def load(self, tokens: Tokens) -> memoryview | None:
         """Return a state that was kept."""
