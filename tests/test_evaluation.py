@@ -224,3 +224,17 @@ def test_an_unknown_language_is_named_before_anything_is_judged() -> None:
     with pytest.raises(UnknownNameError, match=r"dataset\[0\]: 'language': unknown language 'germn'"):
         evaluate(None, samples, ["faithfulness"], llm=judge, cache=False)
     assert judge.asked == []
+
+
+def test_an_answer_that_is_none_costs_its_row_alone() -> None:
+    results = evaluate(
+        lambda question: None if question == "b" else PYTHON,
+        [{"input": "a"}, {"input": "b"}],
+        ["faithfulness"],
+        context=PYTHON,
+        llm="fake",
+        cache=False,
+    )
+    assert [row.passed for row in results.rows] == [True, False]
+    assert results.rows[1].error is not None
+    assert "returned" in results.rows[1].error

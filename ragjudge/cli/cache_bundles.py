@@ -40,6 +40,8 @@ def export(
     from ragjudge.cache.bundle import write_bundle
     from ragjudge.cache.store import Store
 
+    if output.suffix.lower() != ".rjz":
+        raise UsageError(f"{output}: a bundle's name ends in .rjz.")
     if suite is None:
         if judge is not None or window is not None:
             raise UsageError("--judge and --window belong to --for SUITE.")

@@ -59,7 +59,7 @@ def grade(
     from ragjudge.reports.registry import check_outputs
     from ragjudge.runner import Cell, Task
 
-    check_outputs(outputs)
+    check_outputs(outputs, inputs=[data])
     wanted = list(dict.fromkeys(canonical_name(name, where="--metric") for name in names))
     if by is not None and "context_precision" not in wanted:
         raise ConfigError("--by belongs to context-precision, which is not among the metrics.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +79,6 @@ def grade_cells(
         say_write_error(store)
     _write_outputs(report, outputs, journals)
     print_report(report, open_console(), quiet=quiet, verbose=verbose)
-    sys.stdout.flush()
     if report.partial:
         _say_how_to_go_on(report, len(cells), journals, kept=place is not False)
         return INTERRUPTED

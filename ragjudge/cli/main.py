@@ -70,7 +70,8 @@ def run(arguments: Sequence[str]) -> int:
     gc.set_threshold(100_000, 50, 1_000)
     try:
         result = cli.main(args=list(arguments), prog_name="ragjudge", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed before we began
+            sys.stdout.flush()
     except RagjudgeError as error:
         _say(f"Error: {error.message}" + (f"\nHint: {error.hint}" if error.hint else ""))
         return error.exit_code
@@ -84,9 +85,19 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except BrokenPipeError:
         # The reader of a pipe has gone (`| head`): nothing to say, and nothing more to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
         return 0
+    except OSError as error:
+        _silence_stdout()
+        _say(f"Error: the output cannot be written: {error.strerror or error}.")
+        return RagjudgeError.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _silence_stdout() -> None:
+    """Let go of what is still waiting to be written, or the interpreter fails over it at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str) -> None:

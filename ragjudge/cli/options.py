@@ -106,7 +106,9 @@ def judge_options(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "--judge", metavar="ID", help="Model name, path of a .gguf file, or fake. [$RAGJUDGE_JUDGE]"
+                "--judge",
+                metavar="ID",
+                help="Model name, path of a .gguf file, or fake. [run: the suite's; else $RAGJUDGE_JUDGE]",
             ),
             click.option("--window", type=click.IntRange(min=64), help="Longest prompt in tokens. [8192]"),
             click.option("--threads", type=click.IntRange(min=1), help="Threads. [one per physical core]"),

@@ -31,6 +31,7 @@ def run(options: JudgeOptions, suite: Path, outputs: tuple[Path, ...], quiet: bo
             hint="or write them into the suite: `judge: {id: …, threads: 8}`",
         )
     loaded = load_suite(suite, override_judge=options.judge is not None)
+    check_outputs(outputs, inputs=[suite, *([loaded.dataset] if loaded.dataset else [])])
     assembly = assemble(loaded, override=None if options.judge is None else options.open_judge())
     place = loaded.cache if options.place is None and loaded.cache is not None else options.place
     return grade_cells(

@@ -55,6 +55,7 @@ def score(
     """Score one answer with METRIC, e.g. faithfulness. See `ragjudge metrics`."""
     from ragjudge.cache.opening import open_caching_judge
     from ragjudge.cli.grading import exit_code, say_notices, say_write_error
+    from ragjudge.errors import UsageError
     from ragjudge.metrics.registry import make_metric
     from ragjudge.records import Sample
     from ragjudge.runner import Cell, Runner, Task
@@ -62,6 +63,8 @@ def score(
     from ragjudge.sessions import open_store
 
     splitting = splitting_from(language, claims, [metric])
+    if [question, answer, expected, *contexts].count("-") > 1:
+        raise UsageError("standard input can be read once; give - to one option alone.")
     # click has checked the choices
     made = make_metric(metric, mode=mode, by=by, splitting=splitting)  # type: ignore[arg-type]
     sample = Sample(

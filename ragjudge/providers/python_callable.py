@@ -39,10 +39,10 @@ class PythonProvider:
         self._function = function
 
     def produce(self, sample: Sample) -> Produced:
-        """Call the function. What it raises is the failure of this row alone.
+        """Call the function. What it raises, or returns that is no answer, is this row's failure alone.
 
         Raises:
-            ProviderError: It returned something that is no answer: it would do so for every row.
+            ProviderError: It is asynchronous: it would return no answer to any row.
         """
         if sample.input is None:
             return ProviderFailure(f"{self.name}: the row has no input to ask.")
@@ -50,7 +50,12 @@ class PythonProvider:
             returned = self._function(sample.input)
         except Exception as error:  # noqa: BLE001, RUF100 - whatever a system under test raises
             return ProviderFailure(f"{self.name} raised {_last_line(error)}.")
-        return _read(returned, f"{self.name} for row {sample.id!r}")
+        what = f"{self.name} for row {sample.id!r}"
+        _refuse_awaitable(returned, what)
+        try:
+            return _read(returned, what)
+        except ProviderError as error:
+            return ProviderFailure(error.message)
 
 
 def from_callable(function: Callable[[str], Any], name: str | None = None) -> PythonProvider:
@@ -144,9 +149,7 @@ def _import_file(file: Path) -> ModuleType:
     return module
 
 
-def _read(returned: Any, what: str) -> ProducedOutput:
-    if isinstance(returned, str):
-        returned = {"output": returned}
+def _refuse_awaitable(returned: Any, what: str) -> None:
     if inspect.isawaitable(returned):
         if inspect.iscoroutine(returned):
             returned.close()
@@ -154,6 +157,11 @@ def _read(returned: Any, what: str) -> ProducedOutput:
             f"{what} returned an awaitable; accepted: the answer itself.",
             hint="name a plain function that runs the coroutine with asyncio.run",
         )
+
+
+def _read(returned: Any, what: str) -> ProducedOutput:
+    if isinstance(returned, str):
+        returned = {"output": returned}
     if not isinstance(returned, Mapping):
         raise ProviderError(
             f"{what} returned {describe(returned)}; "

@@ -39,15 +39,23 @@ def check_output(path: Path) -> None:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
-def check_outputs(paths: Iterable[Path]) -> None:
-    """Check every output as `check_output` does, and that no two of them are the same file.
+def check_outputs(paths: Iterable[Path], *, inputs: Iterable[Path] = ()) -> None:
+    """Check every output as `check_output` does, and that none of them is another output or an input.
+
+    Args:
+        paths: The outputs.
+        inputs: Files that are read; a report must not take their place.
 
     Raises:
-        UsageError: An output cannot be written, or is named twice.
+        UsageError: An output cannot be written, is named twice, or is an input.
     """
+    read = list(inputs)
     seen: list[Path] = []
     for path in paths:
         check_output(path)
+        for other in read:
+            if _is_same_file(path, other):
+                raise UsageError(f"{path}: is what is graded; a report needs a file of its own.")
         for other in seen:
             if _is_same_file(path, other):
                 raise UsageError(f"{path}: named twice as output; each report needs a file of its own.")

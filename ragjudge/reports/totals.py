@@ -60,7 +60,7 @@ def totals(report: Report) -> list[Total]:
 
 
 def verdict(report: Report) -> tuple[str, str]:
-    """Return ``PASSED`` or ``FAILED`` and the counts of rows and scores behind it."""
+    """Return ``PASSED``, ``FAILED`` or ``PARTIAL``, and the counts of rows and scores behind it."""
     rows = [row.passed for row in report.rows]
     scores = [score for row in report.rows for score in row.scores.values()]
     row_counts = [
@@ -80,6 +80,8 @@ def verdict(report: Report) -> tuple[str, str]:
         (sum(score.status == "skipped" and score.passed is None for score in scores), "skipped"),
     ]
     word = "PASSED" if report.passed else "FAILED"
+    if report.partial:  # rows are missing, so neither word would be true
+        word = "PARTIAL"
     return word, f"rows: {_listing(row_counts)}; scores: {_listing(score_counts)}"
 
 

@@ -115,6 +115,7 @@ class _Loader:
             judges=self._judges,
             providers=self._providers(),
             cases=cases,
+            dataset=self._beside(config.dataset) if config.dataset else None,
             cache=self._beside(config.cache) if config.cache else None,
             prefix_store=config.prefix_store,
             splitting=splitting,

@@ -122,6 +122,7 @@ class Suite(Record):
         judges: What other names for judges stand for.
         providers: Systems under test; empty when the rows carry their outputs.
         cases: At least one, with at least one assertion among them.
+        dataset: The file of the rows; None when they stand in the suite.
         cache: The folder of the cache; None = the default one.
         prefix_store: What kept prefixes may take, ``off`` or a size; None = the default.
         splitting: How texts are cut; the language of a row wins over the one in it.
@@ -133,6 +134,7 @@ class Suite(Record):
     judges: dict[str, JudgeSpec] = Field(default_factory=dict)
     providers: tuple[ProviderSpec, ...] = ()
     cases: tuple[Case, ...]
+    dataset: Path | None = None
     cache: Path | None = None
     prefix_store: str | None = None
     splitting: Splitting = DEFAULT_SPLITTING

@@ -83,7 +83,8 @@ OUT: dict[Any, set[str]] = {
     Splitting: set(),
     TwoModeMetric: set(),
     ProviderSpec: set(),
-    Suite: {"path", "description", "cache"} | PREFIXES,
+    # What stands in the file of `dataset` is in `cases`.
+    Suite: {"path", "description", "dataset", "cache"} | PREFIXES,
     Case: set(),
     Task: {"label", "threshold", "on_empty"},
     Cell: {"provider", "error"},

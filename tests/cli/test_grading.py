@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -259,3 +261,43 @@ def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Grade a suite." in capsys.readouterr().out
     assert run(["--version"]) == 0
     assert run([]) == 2
+
+
+@pytest.mark.parametrize("target", ["rows.jsonl", "suite.yaml", "link.jsonl"])
+def test_a_report_never_takes_the_place_of_what_is_graded(
+    suite: Path, rows: Path, tmp_path: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link.jsonl").symlink_to(rows)
+    before = rows.read_bytes(), suite.read_bytes()
+    output = tmp_path / target
+    if target != "suite.yaml":
+        assert run(["grade", str(rows), "-m", "faithfulness", "--judge", "fake", "-o", str(output)]) == 2
+        assert run(["run", str(suite), "-o", str(output)]) == 2
+        assert "is what is graded; a report needs a file of its own." in capsys.readouterr().err
+    else:
+        assert run(["run", str(suite), "-o", str(output)]) == 2
+    assert (rows.read_bytes(), suite.read_bytes()) == before
+
+
+def test_standard_input_can_be_given_to_one_text_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["score", "faithfulness", "--judge", "fake", "--output", "-", "--context", "-"]
+    assert run(arguments) == 2
+    assert "standard input can be read once" in capsys.readouterr().err
+
+
+def test_a_bundle_has_a_name_of_its_own_kind(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = suite.read_bytes()
+    assert run(["run", str(suite), "-q"]) == 1
+    assert run(["cache", "export", "-o", str(suite)]) == 2
+    assert "a bundle's name ends in .rjz" in capsys.readouterr().err
+    assert suite.read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(("redirect", "code"), [(">/dev/full", 2), (">&-", 0)])
+def test_an_output_that_cannot_be_written_is_no_traceback(redirect: str, code: int) -> None:
+    command = f"exec {sys.executable} -m ragjudge metrics {redirect}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert ("the output cannot be written" in done.stderr) == (code == 2)
