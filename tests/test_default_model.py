@@ -88,7 +88,7 @@ def test_a_replay_needs_neither_the_model_nor_llama_cpp(graded: Path, tmp_path: 
         "RAGJUDGE_CACHE": str(moved / "cache"),
         "RAGJUDGE_MODELS": str(tmp_path / "no-models"),
     }
-    rows = moved / "rows.jsonl"
+    rows = moved / "replayed.jsonl"
     command = [sys.executable, "-m", "ragjudge", "run", f"{name}.yaml", "--replay", "-q", "-o", str(rows)]
     done = subprocess.run(command, cwd=moved, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
