@@ -203,6 +203,7 @@ def _list_cell(cell: str, what: str) -> Any:
     except (ValueError, RecursionError) as error:
         if text.startswith(("['", '["', "[{")) and text.endswith("]"):
             raise DataError(
-                f"{what} looks like a list and is no JSON; accepted: a JSON list of texts, or one text."
+                f"{what} looks like a list and is no JSON; accepted: a JSON list of texts, or one text.",
+                hint="write JSON lines instead; pandas: df.to_json(path, orient='records', lines=True)",
             ) from error
         return cell
