@@ -52,7 +52,7 @@ def _is_fine(target: Callable[[bytes], None], data: bytes, folder: Path) -> bool
     started = time.monotonic()
     try:
         target(data)
-    except Exception:
+    except Exception:  # any exception is a finding
         traceback.print_exc()
     else:
         if time.monotonic() - started < _MOST_SECONDS:

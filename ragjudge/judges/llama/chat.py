@@ -225,7 +225,7 @@ class _Printer:
         """Render what a template need not know; None when it fails."""
         try:
             return self._render(messages, thinking=thinking, generate=generate)
-        except Exception:
+        except Exception:  # a stranger's program may raise anything
             return None
 
     def _render(self, messages: Sequence[Message], *, thinking: bool = False, generate: bool = True) -> str:
