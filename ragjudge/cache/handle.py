@@ -42,7 +42,6 @@ class Handle:
 
     def __init__(self, directory: Path, *, read_only: bool) -> None:
         self._directory = directory
-        self._read_only = read_only
         self.notices: list[str] = []
         self.unwritable: Exception | None = None
         self.rescued: dict[str, str] | None = None

@@ -10,6 +10,7 @@ import click
 
 from ragjudge.cli.cache_bundles import export, import_, merge_
 from ragjudge.cli.cache_why import why
+from ragjudge.cli.options import format_option
 from ragjudge.cli.suite_calls import cache_option
 from ragjudge.errors import UsageError
 from ragjudge.reports.printable import printable
@@ -32,14 +33,7 @@ cache.add_command(why)
 
 @cache.command()
 @cache_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@format_option
 def stats(directory: Path | None, form: str) -> None:
     """Show what the cache holds: calls and bytes by template, judge and age."""
     from ragjudge.cache.store import Store

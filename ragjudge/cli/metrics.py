@@ -6,9 +6,11 @@ import json
 
 import click
 
+from ragjudge.cli.options import format_option
+
 
 @click.command("metrics")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def metrics(form: str) -> None:
     """List the metrics: what they mean, the fields they need and the threshold they have."""
     from ragjudge.metrics.registry import make_metric, metric_class, metric_names

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragjudge.cli.options import format_option
+
 if TYPE_CHECKING:
     from ragjudge.gguf.facts import Facts
     from ragjudge.gguf.manifest import ModelEntry
@@ -28,7 +30,7 @@ _CLAIM = "Python was created by Guido van Rossum."
     "--kv", type=click.Choice(["f16", "q8_0"]), default="f16", show_default=True, help="Memory of tokens."
 )
 @click.option("--profile", metavar="NAME", help="How a trained checker is asked, or none. [as known]")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def model_info(name: str, window: int | None, kv: KvType, profile: str | None, form: str) -> None:
     """Show what the model NAME is, what it is asked and how, and the memory it takes.
 

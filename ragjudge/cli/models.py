@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ragjudge.cli.model_info import model_info
+from ragjudge.cli.options import format_option
 from ragjudge.errors import ModelFileError, ModelMissingError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Row(NamedTuple):
 
 
 @models.command("list")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def list_models(form: str) -> None:
     """Show the known models and the added files, and which of them are here."""
     rows = _rows()

@@ -159,6 +159,18 @@ def judge_options(command: F) -> F:
     return collected  # type: ignore[return-value]
 
 
+def format_option(command: F) -> F:
+    """Add ``--format text|json``; it arrives as the argument ``form``."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="For people, or for programs.",
+    )(command)
+
+
 def metric_options(command: F) -> F:
     """Add ``--mode`` and ``--by``."""
     modes = click.Choice(["decomposed", "holistic"])

@@ -10,6 +10,7 @@ import click
 
 from ragjudge.cli.options import (
     JudgeOptions,
+    format_option,
     judge_options,
     metric_options,
     splitting_from,
@@ -36,7 +37,7 @@ _TEXT = "The text itself, - for standard input, or @FILE."
 @metric_options
 @splitting_options
 @click.option("--on-empty", type=click.Choice(["skip", "fail"]), help="What nothing to judge means.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def score(
     options: JudgeOptions,
     metric: str,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragjudge.cli.options import format_option
 from ragjudge.cli.textarg import read_text_argument
 from ragjudge.reports.printable import printable
 
@@ -18,14 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("split")
 @click.argument("text")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="A listing for people, or one JSON list.",
-)
+@format_option
 @click.option(
     "--claims",
     "mode",
