@@ -1,0 +1,20 @@
+"""What all records have in common, and the words that several of them use."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA_VERSION = 1
+"""Version of the report and of the stored calls; raised when a reader would have to change."""
+
+Status = Literal["scored", "not_applicable", "judge_error", "skipped"]
+Mode = Literal["decomposed", "holistic"]
+OnEmpty = Literal["skip", "fail"]
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, and closed to unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

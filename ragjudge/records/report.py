@@ -1,0 +1,126 @@
+"""Everything of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import computed_field
+
+from ragjudge.records.base import SCHEMA_VERSION, Record
+from ragjudge.records.scores import Score
+
+
+class JudgeInfo(Record):
+    """A judge as a report names it.
+
+    Attributes:
+        id: The reference as the user wrote it.
+        fingerprint: sha256 over everything of the judge that can change an answer.
+        calibration: sha256 of the calibration that was applied; None for raw probabilities.
+    """
+
+    id: str
+    fingerprint: str
+    calibration: str | None = None
+
+
+class Usage(Record):
+    """What a run cost. The only part of a report that changes from run to run.
+
+    Attributes:
+        calls_judged: Distinct calls the judge answered.
+        calls_replayed: Distinct calls the cache answered.
+        calls_failed: Distinct calls that nobody could answer.
+        tokens_decoded: Prompt tokens that were decoded.
+        tokens_minimum: Nodes of the token tries of the judged calls: no plan can decode fewer.
+        tokens_generated: Tokens of generated answers.
+        tokens_restored: Prompt tokens whose state was restored instead of decoded.
+        judge_seconds: Time spent in the judge, loading included.
+        wall_seconds: Time from start to report.
+    """
+
+    calls_judged: int = 0
+    calls_replayed: int = 0
+    calls_failed: int = 0
+    tokens_decoded: int = 0
+    tokens_minimum: int = 0
+    tokens_generated: int = 0
+    tokens_restored: int = 0
+    judge_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+
+class MetricSummary(Record):
+    """One metric over all rows.
+
+    Attributes:
+        mean: Mean of the scored values; None when nothing was scored.
+        scored: Rows with a value.
+        total: Rows that were asked for.
+        passed: Rows that passed.
+        failed: Rows that failed, by value or because an empty case counts as a failure.
+        errors: Rows without a value because of the judge.
+    """
+
+    mean: float | None
+    scored: int
+    total: int
+    passed: int
+    failed: int = 0
+    errors: int = 0
+
+
+class Row(Record):
+    """One cell of a report: a sample with its scores. Holds nothing that changes from run to run.
+
+    Attributes:
+        id: Name of the sample.
+        provider: Name of the provider that produced the output; None for a recorded one.
+        input: The question.
+        output: The answer.
+        contexts: The chunks.
+        expected: The reference answer.
+        passed: False when a score failed; True when at least one passed and none failed; else None.
+        error: Why the row could not be graded at all.
+        scores: By label, in the order of the suite.
+    """
+
+    id: str
+    provider: str | None = None
+    input: str | None = None
+    output: str | None = None
+    contexts: tuple[str, ...] | None = None
+    expected: str | None = None
+    passed: bool | None = None
+    error: str | None = None
+    scores: dict[str, Score]
+
+
+class Report(Record):
+    """Everything of a run; every output format is written from it.
+
+    A run that was interrupted is `partial`: it has the rows that were complete, and has not passed.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    ragjudge_version: str
+    judges: tuple[JudgeInfo, ...] = ()
+    usage: Usage = Usage()
+    partial: bool = False
+    summary: dict[str, MetricSummary]
+    passed: bool
+    rows: tuple[Row, ...]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def coverage(self) -> float | None:
+        """Share of the asked scores that have a value or are not applicable, in [0, 1]."""
+        scores = [score for row in self.rows for score in row.scores.values()]
+        if not scores:
+            return None
+        graded = sum(score.status in ("scored", "not_applicable") for score in scores)
+        return round(graded / len(scores), 6)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain JSON data, in the order of its fields."""
+        return self.model_dump(mode="json")

@@ -1,0 +1,32 @@
+"""What is graded: one row of data."""
+
+from __future__ import annotations
+
+from pydantic import Field, JsonValue
+
+from ragjudge.records.base import Record
+
+
+class Sample(Record):
+    """One row to grade.
+
+    A field that is None was not given; an empty string or an empty tuple of contexts was given and is
+    empty. The two differ: a missing field is bad data, an empty one is a case to be graded as such.
+
+    Attributes:
+        id: Name of the row, unique within a run.
+        input: The question.
+        output: The answer of the system under test.
+        contexts: The retrieved chunks, in rank order.
+        expected: The reference answer.
+        language: What its texts are written in; None = what the metric is told.
+        metadata: Whatever else the row carried; never shown to a judge.
+    """
+
+    id: str
+    input: str | None = None
+    output: str | None = None
+    contexts: tuple[str, ...] | None = None
+    expected: str | None = None
+    language: str | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)

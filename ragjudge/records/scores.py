@@ -1,0 +1,74 @@
+"""What a metric says about a sample."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ragjudge.records.base import Mode, Record, Status
+
+
+class Item(Record):
+    """One judged piece of a score: a claim, a sentence or a chunk.
+
+    Attributes:
+        text: The piece, exactly as it stands in its source.
+        start: Offset of its first character in the source (the output, the expected answer, or the
+            chunk named by `chunk`).
+        end: Offset after its last character.
+        verdict: Whether it holds; None when its call failed.
+        probability: P(positive label) in [0, 1]; None when its call failed.
+        label_mass: The labels' share of the whole distribution in [0, 1]; low = it would use other words.
+        chunk: Index of the chunk it belongs to or is best covered by.
+        chunk_by: How `chunk` was found: by word overlap, or asked of the judge.
+        windows: In how many windows the contexts were shown; None when one prompt held them all.
+        window: Which of them decided, from 0.
+        marginal: True when it is so close to the decision threshold that another machine could turn it.
+        error: Why the call failed.
+    """
+
+    text: str
+    start: int
+    end: int
+    verdict: bool | None
+    probability: float | None
+    label_mass: float | None
+    chunk: int | None = None
+    chunk_by: Literal["lexical", "judge"] | None = None
+    windows: int | None = None
+    window: int | None = None
+    marginal: bool = False
+    error: str | None = None
+
+
+class Score(Record):
+    """What one metric says about one sample.
+
+    Attributes:
+        metric: Name of the metric.
+        by: Variant of the metric, where it has any (context precision: ``chunks`` or ``claims``).
+        value: The score in [0, 1], or None when there is none; `status` and `reason` then say why.
+        status: ``scored``; ``not_applicable`` (nothing to judge); ``judge_error`` (no call succeeded);
+            ``skipped`` (the row was not graded, e.g. because its provider failed).
+        passed: Whether `value` reaches `threshold`; None when neither passed nor failed.
+        threshold: Smallest passing value.
+        mode: ``decomposed`` or ``holistic``.
+        reason: One or two sentences for a person.
+        errors: Number of items whose call failed; each counts as not holding.
+        items: The judged pieces, in order.
+    """
+
+    metric: str
+    by: str | None = None
+    value: float | None
+    status: Status
+    passed: bool | None = None
+    threshold: float | None = None
+    mode: Mode
+    reason: str
+    errors: int = 0
+    items: tuple[Item, ...] = ()
+
+    @property
+    def score(self) -> float | None:
+        """The same as `value`: how scorers of other libraries name it."""
+        return self.value
