@@ -43,6 +43,7 @@ def open_judge(
     repack: bool | None = None,
     profile: str | None = None,
     prefix_bytes: int | None = None,
+    hidden: bool = False,
     **server: Any,
 ) -> Judge:
     """Make a judge. A model is loaded when the judge is first asked, not here.
@@ -62,6 +63,7 @@ def open_judge(
         repack: Whether weights are laid out anew for the processor.
         profile: See `LlamaJudge`.
         prefix_bytes: See `LlamaJudge`; no matter for other judges.
+        hidden: Whether verdicts keep the model's last hidden state, see `LlamaJudge`.
         server: Settings of ``http``: ``base_url``, ``model`` and whatever else `HttpJudge` takes.
 
     Raises:
@@ -89,6 +91,7 @@ def open_judge(
     }
     engine = {setting: value for setting, value in engine.items() if value is not None}
     others = {"window": window, "chat": chat, "profile": profile}
+    others["hidden"] = hidden or None
     given = [*(setting for setting, value in others.items() if value is not None), *engine]
     if name in (FAKE, HTTP) and given:
         raise ConfigError(f"judge {name!r} has no setting {given[0]!r}.")
@@ -102,7 +105,13 @@ def open_judge(
         from ragjudge.judges.fake import FakeJudge
 
         return FakeJudge()
-    judge = {"chat": chat, "window": window, "prefix_bytes": prefix_bytes, "profile": profile}
+    judge = {
+        "chat": chat,
+        "window": window,
+        "prefix_bytes": prefix_bytes,
+        "profile": profile,
+        "hidden": hidden,
+    }
     return _open_llama(name, path, settings=EngineSettings(**engine), **judge)
 
 

@@ -105,10 +105,12 @@ class WindowVerdict(Record):
     Attributes:
         spans: What the window showed, of the chunks that were asked about.
         log_probabilities: As in `Verdict`.
+        hidden: As in `Verdict`.
     """
 
     spans: tuple[ChunkSpan, ...]
     log_probabilities: dict[str, float]
+    hidden: tuple[float, ...] | None = None
 
 
 class Verdict(Record):
@@ -120,6 +122,8 @@ class Verdict(Record):
             `prompts.answers`. Of a check that was asked window by window: those of the window in which
             the positive label is likeliest, since what one window supports is supported.
         windows: What was said of each window; None when one prompt held everything.
+        hidden: The model's last hidden state where the answer comes, or its coordinates along a few
+            directions; None unless the judge was opened to keep them.
         served: The model that answered, by the account of the server that was asked; None when no server
             was, or it does not say.
     """
@@ -127,6 +131,7 @@ class Verdict(Record):
     kind: Literal["verdict"] = "verdict"
     log_probabilities: dict[str, float]
     windows: tuple[WindowVerdict, ...] | None = None
+    hidden: tuple[float, ...] | None = None
     served: str | None = None
 
 

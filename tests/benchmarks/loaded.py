@@ -125,7 +125,7 @@ class LoadedJudge:
         best = float("inf")
         for _ in range(times):
             started = time.perf_counter()
-            list(engine.run(steps, lambda row: row.copy()))
+            list(engine.run(steps, lambda row, hidden: row.copy()))
             best = min(best, time.perf_counter() - started)
         return length, length / best
 

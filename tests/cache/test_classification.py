@@ -53,11 +53,12 @@ IN: dict[Any, set[str]] = {
     JudgeSpec: {"window", "chat", "kv", "profile"} | SERVER_IN,
     HttpSettings: SERVER_IN,
     HttpJudge: SERVER_IN,
-    LlamaJudge: {"path", "entry", "chat", "window", "profile"},  # of path and entry the content's digest
+    # Of path and entry the content's digest.
+    LlamaJudge: {"path", "entry", "chat", "window", "profile", "hidden"},
     FakeJudge: {"script", "score"},
-    EngineSettings: {"kv"},
+    EngineSettings: {"kv", "hidden"},
     JudgeOptions: {"judge", "window", "kv", "profile"},
-    open_judge: {"reference", "path", "chat", "window", "kv", "profile", "server"},
+    open_judge: {"reference", "path", "chat", "window", "kv", "profile", "hidden", "server"},
     TwoModeMetric: {"mode", "by", "splitting"},
     ProviderSpec: {"id", "options"},  # through the outputs that it produces
     Suite: {"judge", "judges", "providers", "cases", "splitting"},

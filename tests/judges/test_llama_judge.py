@@ -108,7 +108,7 @@ def test_a_label_s_probability_is_the_softmax_over_all_its_tokens(judge: LlamaJu
     from ragjudge.judges.trie import plan
 
     tokens = engine.tokenize(text, add_special=True)
-    ((_, row),) = engine.run(plan([tokens], engine.limits(256)), lambda row: row.tolist())
+    ((_, row),) = engine.run(plan([tokens], engine.limits(256)), lambda row, hidden: row.tolist())
     total = sum(map(math.exp, row))
     for label, pieces in (("Yes", "▁Yes Yes YES yes"), ("No", "▁No No NO no")):
         mass = sum(math.exp(row[tiny.token_id(piece)]) for piece in pieces.split())

@@ -41,7 +41,7 @@ def nested_prompts(count: int, *, longest: int = 120, seed: int = 7) -> list[Tok
     return prompts
 
 
-def log_softmax(row: Logits) -> Any:
+def log_softmax(row: Logits, hidden: Logits | None = None) -> Any:
     values = row.astype(np.float64)
     values -= values.max()
     return values - np.log(np.exp(values).sum())

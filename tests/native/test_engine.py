@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -24,6 +24,9 @@ from tests.native.support import (
     run_alone,
     run_together,
 )
+
+if TYPE_CHECKING:
+    from ragjudge.judges.llama.grammar import Logits
 
 pytestmark = pytest.mark.native
 
@@ -382,3 +385,39 @@ def test_a_file_without_a_chat_template_has_none(tmp_path: Path, engine: Engine)
     plain = Engine(tiny.build(tmp_path / "plain.gguf", template=None), EngineSettings())
     assert plain.chat_template() is None
     plain.close()
+
+
+# -- hidden states -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("batch", "sequences"), [(512, 32), (16, 4), (7, 3)])
+def test_the_hidden_state_of_each_prompt_is_what_its_logits_are_made_from(
+    tiny_model: Path, batch: int, sequences: int
+) -> None:
+    import gguf
+
+    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(tiny_model).tensors}
+    output = np.asarray(tensors["output.weight"].data, dtype=np.float64)
+    engine = opened(tiny_model, batch=batch, sequences=sequences, hidden=True)
+    library = count_decodes(engine)
+    steps = plan(PROMPTS, engine.limits(max(map(len, PROMPTS))))
+
+    def both(row: Logits, hidden: Logits | None) -> tuple[Logits, Any]:
+        assert hidden is not None
+        return row.copy(), output @ hidden
+
+    found = dict(engine.run(steps, both))
+    assert library.decoded == engine.tokens_decoded == steps.decoded
+    engine.close()
+    plain = opened(tiny_model, batch=batch, sequences=sequences)
+    _, expected = run_together(plain, PROMPTS)
+    plain.close()
+    assert sorted(found) == list(range(len(PROMPTS)))
+    for index, (row, product) in found.items():
+        np.testing.assert_allclose(row, product, rtol=0, atol=1e-3)
+        np.testing.assert_allclose(log_softmax(row), expected[index], rtol=0, atol=TOLERANCE)
+
+
+def test_without_being_asked_for_no_hidden_state_is_read(engine: Engine) -> None:
+    steps = plan([(1, 300)], engine.limits(256))
+    assert [hidden for _, hidden in engine.run(steps, lambda row, hidden: hidden)] == [None]

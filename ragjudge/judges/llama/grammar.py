@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,14 @@ Logits = npt.NDArray[np.float32]
 _FEW = 64
 """The grammar is asked for this many of the likeliest tokens first: walking the whole vocabulary through it
 costs more than decoding a token."""
+
+
+class Generated(NamedTuple):
+    """What a prompt was continued with."""
+
+    text: str
+    tokens: int
+    complete: bool
 
 
 class GrammarChoice:

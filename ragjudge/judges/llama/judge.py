@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ from ragjudge.gguf.locate import missing
 from ragjudge.gguf.manifest import load_manifest
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.judges.llama.chat import chat_format
+from ragjudge.judges.llama.hidden import Hidden, identity_of_hidden
 from ragjudge.judges.llama.labels import LabelsAlikeError
 from ragjudge.judges.llama.model import DEFAULT_WINDOW, Model
 from ragjudge.judges.llama.prefix_store import PrefixStore, default_bound
@@ -65,6 +66,8 @@ class LlamaJudge(Judge):
             2 GiB.
         profile: Name of the profile it is asked by; ``none`` = in the words of our templates; None = what the
             manifest says of a file with this content.
+        hidden: What verdicts keep of the model's last hidden state: nothing, all of it, or its coordinates
+            along the directions of a basis.
 
     Raises:
         UnknownNameError: There is no such profile.
@@ -82,13 +85,15 @@ class LlamaJudge(Judge):
         settings: EngineSettings | None = None,
         prefix_bytes: int | None = None,
         profile: str | None = None,
+        hidden: Hidden = False,
     ) -> None:
         super().__init__(id)
         self.path = path
         self.entry = entry
         self.chat = chat
         self.window = window
-        self._settings = settings or EngineSettings()
+        self._settings = replace(settings or EngineSettings(), hidden=hidden is not False)
+        self._hidden = hidden
         self._prefix_bytes = prefix_bytes
         self._profile = profile
         named = None if profile is None or profile == NO_PROFILE else load_profile(profile)
@@ -132,6 +137,7 @@ class LlamaJudge(Judge):
             window=self.window,
             kv=self._settings.kv,
             profile=profile.identity if profile is not None else None,
+            hidden=self._hidden,
         )
 
     @property
@@ -238,6 +244,7 @@ class LlamaJudge(Judge):
                 rope_switch=rope_switch_of(engine, self.path),
                 states=self._states(engine),
                 usage=self.usage,
+                hidden=self._hidden,
             )
         except BaseException:
             engine.close()
@@ -260,6 +267,7 @@ def llama_identity(
     kv: KvType = "f16",
     profile: str | None = None,
     lora_sha256: str | None = None,
+    hidden: Hidden = False,
 ) -> Identity:
     """Say who a llama judge is, from the digest of its file; the file itself need not be here.
 
@@ -272,7 +280,7 @@ def llama_identity(
         "chat": chat,
         "window": window or DEFAULT_WINDOW,
         "kv": kv,
-        "hidden": False,
+        "hidden": identity_of_hidden(hidden),
     }
     if profile is not None:
         document["profile"] = profile

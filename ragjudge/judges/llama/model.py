@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragjudge.judges.llama.chat import ChatFormat, Neutraliser
+from ragjudge.judges.llama.hidden import Hidden, kept_state
 from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
 from ragjudge.judges.llama.questions import Question, Questioner, TooLong
 from ragjudge.judges.llama.room import Room
@@ -44,6 +45,7 @@ class Model:
         rope_switch: See `Room`.
         states: Where states of prefixes are kept beyond this process; None = nowhere.
         usage: Counters to be kept.
+        hidden: What verdicts keep of hidden states; the engine must then read them.
     """
 
     def __init__(
@@ -55,10 +57,12 @@ class Model:
         rope_switch: int | None,
         states: PrefixStore | None,
         usage: JudgeUsage,
+        hidden: Hidden = False,
     ) -> None:
         self.engine = engine
         self.usage = usage
         self._states = states
+        self._hidden = hidden
         self._labels: dict[tuple[str, ...], LabelTokens] = {}
         self.chat = chat
         self.questioner = Questioner(
@@ -119,9 +123,9 @@ class Model:
 
         waiting = dict(marks)
         try:
-            for tokens, logits in self._run(waiting, count_minimum=True):
+            for tokens, output in self._run(waiting, count_minimum=True):
                 waiting.pop(tokens)
-                yield tokens, _Read(self, logits)
+                yield tokens, _Read(self, output)
         except NativeError:
             # One bad batch must not cost the others their answers: the rest is asked one by one.
             for tokens in list(waiting):
@@ -131,13 +135,13 @@ class Model:
         from ragjudge.judges.llama.native import NativeError
 
         try:
-            ((_, logits),) = self._run({tokens: 0}, count_minimum=False)
+            ((_, output),) = self._run({tokens: 0}, count_minimum=False)
         except NativeError as error:
             return _Read(self, None, f"llama.cpp could not decode the prompt: {error}")
-        return _Read(self, logits)
+        return _Read(self, output)
 
-    def _run(self, marks: dict[Tokens, int], *, count_minimum: bool) -> Iterator[tuple[Tokens, Logits]]:
-        """Decode prompts along their trie; yield each with a copy of its logits."""
+    def _run(self, marks: dict[Tokens, int], *, count_minimum: bool) -> Iterator[tuple[Tokens, _Output]]:
+        """Decode prompts along their trie; yield each with a copy of what came out."""
         engine = self.engine
         prompts = list(marks)
         needed = max(map(len, prompts)) + engine.settings.batch
@@ -154,10 +158,10 @@ class Model:
         decoded, lost = engine.tokens_decoded, engine.tokens_not_restored
         restored = steps.restored
         try:
-            for index, logits in engine.run(steps, lambda row: row.copy(), self._states):
+            for index, output in engine.run(steps, self._output, self._states):
                 self.usage.tokens_decoded += engine.tokens_decoded - decoded
                 decoded = engine.tokens_decoded
-                yield prompts[index], logits
+                yield prompts[index], output
         finally:  # also what a refused batch was preceded by
             self.usage.tokens_decoded += engine.tokens_decoded - decoded
             self.usage.tokens_restored += max(0, restored - (engine.tokens_not_restored - lost))
@@ -167,14 +171,17 @@ class Model:
 
         return mark if self._states is not None and mark >= LEAST_TOKENS else 0
 
-    def read(self, logits: Logits | None, error: str, labels: tuple[str, ...]) -> Outcome:
-        """Turn one row of logits into a verdict."""
-        if logits is None:
+    def _output(self, logits: Logits, state: Logits | None) -> _Output:
+        return _Output(logits.copy(), kept_state(state, self._hidden))
+
+    def read(self, output: _Output | None, error: str, labels: tuple[str, ...]) -> Outcome:
+        """Turn what came out of one prompt into a verdict."""
+        if output is None:
             return CallFailure(reason=error)
-        values = read_labels(logits, self._label_tokens(labels))
+        values = read_labels(output.logits, self._label_tokens(labels))
         if values is None:
             return CallFailure(reason="the model computes no numbers: its file or its build is damaged")
-        return Verdict(log_probabilities=values)
+        return Verdict(log_probabilities=values, hidden=output.hidden)
 
     def _label_tokens(self, labels: tuple[str, ...]) -> LabelTokens:
         """Return the token ids with which an answer may begin that means a label; asked once."""
@@ -216,16 +223,23 @@ def adds_first_token(vocabulary: Vocabulary, chat: ChatFormat) -> bool:
     return vocabulary.adds_bos() and not prints_bos
 
 
-class _Read:
-    """The logits after one prompt, read once for each set of labels that asked it."""
+class _Output(NamedTuple):
+    """What came out after one prompt: its logits, and what is kept of its hidden state."""
 
-    def __init__(self, model: Model, logits: Logits | None, error: str = "") -> None:
+    logits: Logits
+    hidden: tuple[float, ...] | None
+
+
+class _Read:
+    """The output of one prompt, read once for each set of labels that asked it."""
+
+    def __init__(self, model: Model, output: _Output | None, error: str = "") -> None:
         self._model = model
-        self._logits = logits
+        self._output = output
         self._error = error
 
     def __call__(self, labels: tuple[str, ...]) -> Outcome:
-        return self._model.read(self._logits, self._error, labels)
+        return self._model.read(self._output, self._error, labels)
 
 
 def combined(call: Call, asked: Sequence[Question], said: dict[int, Outcome]) -> Outcome:
@@ -240,9 +254,15 @@ def combined(call: Call, asked: Sequence[Question], said: dict[int, Outcome]) ->
         outcome = said[place]
         if not isinstance(outcome, Verdict):
             return outcome
-        windows.append(WindowVerdict(spans=question.window, log_probabilities=outcome.log_probabilities))
+        windows.append(
+            WindowVerdict(
+                spans=question.window,
+                log_probabilities=outcome.log_probabilities,
+                hidden=outcome.hidden,
+            )
+        )
     best = max(
         windows,
         key=lambda window: probability(Verdict(log_probabilities=window.log_probabilities), call.positive),
     )
-    return Verdict(log_probabilities=best.log_probabilities, windows=tuple(windows))
+    return Verdict(log_probabilities=best.log_probabilities, windows=tuple(windows), hidden=best.hidden)

@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ragjudge.errors import JudgeUnavailableError, ModelFileError
-from ragjudge.judges.llama.grammar import GrammarChoice, Logits
+from ragjudge.judges.llama.batches import apart, refuse_large_plan
+from ragjudge.judges.llama.grammar import Generated, GrammarChoice, Logits
 from ragjudge.judges.llama.parameters import (
     context_parameters,
     free_device_bytes,
@@ -50,14 +51,6 @@ T = TypeVar("T")
 
 class NativeError(Exception):
     """llama.cpp refused a batch; what it held is lost."""
-
-
-class Generated(NamedTuple):
-    """What a prompt was continued with."""
-
-    text: str
-    tokens: int
-    complete: bool
 
 
 @cache
@@ -238,30 +231,33 @@ class Engine(Vocabulary):
     # -- decoding --------------------------------------------------------------------------------
 
     def run(
-        self, plan: Plan, read: Callable[[Logits], T], states: States | None = None
+        self, plan: Plan, read: Callable[[Logits, Logits | None], T], states: States | None = None
     ) -> Iterator[tuple[int, T]]:
         """Carry out a plan made under `limits`.
 
         Args:
             plan: The plan.
-            read: Turns one row of logits (float32, one per vocabulary entry) into what is wanted. The
-                row is llama.cpp's own memory: valid during the call only.
+            read: Turns one row of logits (float32, one per vocabulary entry), and the hidden state above it
+                (float32, one per dimension; None unless the settings ask for it), into what is wanted. The
+                rows are llama.cpp's own memory: valid during the call only.
             states: Where the plan's marked states are kept and taken from. A state that is not there after
                 all, or that llama.cpp does not take, is decoded instead.
 
         Yields:
-            ``(prompt index, read(logits))`` after the batch that holds the prompt's last token.
+            ``(prompt index, read(logits, hidden))`` after the batch that holds the prompt's last token.
 
         Raises:
             ValueError: The plan was made under larger limits than this engine's.
             NativeError: llama.cpp refused a batch.
         """
-        self._refuse_large_plan(plan)
+        refuse_large_plan(plan, Limits(self._cells, self.settings.batch, self.settings.sequences))
         self._c.llama_memory_clear(self._memory, False)
         for step in plan.steps:
             if isinstance(step, Decode):
                 outputs = self._decode(step.pieces)
-                yield from [(prompt, read(self._logits(slot))) for prompt, slot in outputs]
+                yield from [
+                    (prompt, read(self._logits(slot), self._hidden(slot))) for prompt, slot in outputs
+                ]
             elif isinstance(step, Copy):
                 self._c.llama_memory_seq_cp(self._memory, step.source, step.target, -1, -1)
             elif isinstance(step, Drop):
@@ -305,22 +301,24 @@ class Engine(Vocabulary):
             outputs = self._decode((piece,))
         return outputs
 
-    def _refuse_large_plan(self, plan: Plan) -> None:
-        """Hold a plan against the limits before llama.cpp can end the process over it."""
-        if not self._context or plan.cells > self._cells:
-            raise ValueError(f"the plan holds {plan.cells} tokens, and there is room for {self._cells}")
-        for step in plan.steps:
-            if isinstance(step, Decode):
-                used = [piece.sequence for piece in step.pieces]
-                tokens = sum(len(piece.tokens) for piece in step.pieces)
-                if tokens > self.settings.batch:
-                    raise ValueError(f"a batch of {tokens} tokens, and at most {self.settings.batch} fit")
-            else:
-                used = [step.source, step.target] if isinstance(step, Copy) else [step.sequence]
-            if max(used) >= self.settings.sequences:
-                raise ValueError(f"sequence {max(used)}, and there are {self.settings.sequences}")
-
     def _decode(self, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+        """Decode pieces; return ``(prompt, slot in the last batch)`` of their outputs."""
+        if not self.settings.hidden:
+            return self._decode_batch(pieces)
+        # While hidden states are read, every token of a batch is an output, and the room for outputs is
+        # limited: so the last tokens of the prompts go into a batch of their own.
+        before, last = apart(pieces)
+        if before:
+            self._decode_batch(before)
+        if not last:
+            return []
+        self._c.llama_set_embeddings(self._context, True)
+        try:
+            return self._decode_batch(last)
+        finally:
+            self._c.llama_set_embeddings(self._context, False)
+
+    def _decode_batch(self, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
         """Decode one batch; return ``(prompt, slot in the batch)`` of its outputs."""
         batch = self._batch
         outputs = []
@@ -351,6 +349,14 @@ class Engine(Vocabulary):
         if not pointer:
             raise NativeError(f"llama.cpp has no logits for slot {slot}")
         return np.ctypeslib.as_array(pointer, (self.vocabulary_size,))
+
+    def _hidden(self, slot: int) -> Logits | None:
+        if not self.settings.hidden:
+            return None
+        pointer = self._c.llama_get_embeddings_ith(self._context, slot)
+        if not pointer:
+            raise NativeError(f"llama.cpp has no hidden state for slot {slot}")
+        return np.ctypeslib.as_array(pointer, (int(self._c.llama_model_n_embd(self._model)),))
 
     # -- generation ------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ Split = Literal["layer", "row", "none"]
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How a model is run. But for `kv`, nothing here changes an answer beyond floating-point noise.
+    """How a model is run. But for `kv` and `hidden`, nothing here changes an answer beyond noise.
 
     Attributes:
         threads: Worker threads, 1 to 512; None = one per physical core.
@@ -34,6 +34,8 @@ class EngineSettings:
             identity.
         split: How several devices share a model: whole layers, rows of each matrix, or one device for all.
         repack: Whether weights are laid out anew for the processor, which takes memory and gains speed.
+        hidden: Whether the last hidden state is read beside the logits, which takes a batch of its own for
+            the last tokens of prompts.
 
     Raises:
         ConfigError: A setting is out of its range, or two do not go together.
@@ -47,6 +49,7 @@ class EngineSettings:
     kv: KvType = "f16"
     split: Split = "layer"
     repack: bool = True
+    hidden: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges: llama.cpp answers many a wrong size by ending the process."""
