@@ -10,6 +10,10 @@ the node's state any more. So the walk never holds more than ``1 + log2(prompts)
 a handful of sequences is enough for any trie. With fewer than that, light branches are decoded leaf by
 leaf; `Plan.decoded` then exceeds what it must be.
 
+A batch of a few tokens costs hardly less than one of a few dozen, since all weights are read for it. So
+where a token may belong to several sequences at once, whole subtrees that fit into a batch are decoded in
+one: a claim's first words, shared with its neighbour, then need no batch of their own.
+
 A prompt may carry a mark: a length at which its state is worth keeping beyond this plan (the end of the
 contexts). The walk stops at each mark to let the state be kept, and starts from a kept state instead of
 decoding, but only whole and exactly at its mark.
@@ -21,91 +25,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-Tokens = tuple[int, ...]
-
-
-class Limits(NamedTuple):
-    """What the memory and the decoder can hold.
-
-    Attributes:
-        cells: Tokens held at one time, all sequences together (a shared token counts once).
-        batch: Tokens in one batch.
-        sequences: Sequences held at one time.
-    """
-
-    cells: int
-    batch: int
-    sequences: int
-
-
-class Piece(NamedTuple):
-    """Consecutive tokens of one sequence inside a batch.
-
-    Attributes:
-        sequence: The sequence they extend.
-        start: Position of the first token; the sequence holds exactly that many tokens before.
-        tokens: The tokens.
-        prompt: Index of the prompt that ends with the last token and wants its logits, or None.
-    """
-
-    sequence: int
-    start: int
-    tokens: Tokens
-    prompt: int | None
-
-
-class Decode(NamedTuple):
-    """Decode one batch."""
-
-    pieces: tuple[Piece, ...]
-
-
-class Copy(NamedTuple):
-    """Make `target`, which is empty, hold what `source` holds."""
-
-    source: int
-    target: int
-
-
-class Drop(NamedTuple):
-    """Empty a sequence."""
-
-    sequence: int
-
-
-class Keep(NamedTuple):
-    """Keep the state of a sequence, which holds exactly these tokens, beyond this plan."""
-
-    sequence: int
-    tokens: Tokens
-
-
-class Restore(NamedTuple):
-    """Make an empty sequence hold these tokens, whose state was kept."""
-
-    sequence: int
-    tokens: Tokens
-
-
-Step = Decode | Copy | Drop | Keep | Restore
-
-
-class Plan(NamedTuple):
-    """A decoding plan.
-
-    Attributes:
-        steps: To be carried out in order, from an empty memory; they leave it empty.
-        nodes: Nodes of the trie: the fewest tokens that any plan can decode that has no kept states.
-        decoded: Tokens that this plan decodes.
-        restored: Nodes that need no decoding because of kept states.
-        cells: Most tokens held at one time.
-    """
-
-    steps: tuple[Step, ...]
-    nodes: int
-    decoded: int
-    restored: int
-    cells: int
+from ragjudge.judges.steps import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, Step, Tokens
 
 
 def plan(
@@ -156,6 +76,7 @@ def plan(
     total = sum(len(node.tokens) for node in nodes)
     roots = _detach_kept(nodes, frozenset(kept))
     remaining = sum(len(node.tokens) for root in roots for node in _below(root))
+    _measure(nodes)
     planner = _Planner(limits)
     steps = tuple(step for root in roots for step in planner.walk(root))
     return Plan(steps, total, planner.decoded, total - remaining, planner.most_cells)
@@ -180,6 +101,8 @@ class _Node:
         children: The edges that go on from here.
         leaves: Prompts that end here or below.
         restored: Whether the walk starts here, from a kept state.
+        total: Tokens of this edge and of all edges below.
+        marked: Whether this node or one below has a state to be kept.
     """
 
     tokens: Tokens
@@ -188,6 +111,8 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
     leaves: int = 1
     restored: bool = False
+    total: int = 0
+    marked: bool = False
 
     @property
     def is_leaf(self) -> bool:
@@ -265,6 +190,13 @@ def _below(root: _Node) -> Iterator[_Node]:
         waiting.extend(node.children)
 
 
+def _measure(nodes: Sequence[_Node]) -> None:
+    """Fill in what is known of a subtree from its parts."""
+    for node in reversed(nodes):  # children come after their parents
+        node.total = len(node.tokens) + sum(child.total for child in node.children)
+        node.marked = bool(node.path) or any(child.marked for child in node.children)
+
+
 def _flatten(node: _Node) -> list[_Node]:
     """Return a subtree as leaves that each carry the whole way from its top."""
     leaves = []
@@ -272,7 +204,7 @@ def _flatten(node: _Node) -> list[_Node]:
     while waiting:
         top, tokens = waiting.pop()
         if top.prompt is not None:
-            leaves.append(_Node(tokens, prompt=top.prompt))
+            leaves.append(_Node(tokens, prompt=top.prompt, total=len(tokens)))
         waiting.extend((child, tokens + child.tokens) for child in reversed(top.children))
     return leaves
 
@@ -307,9 +239,9 @@ class _Planner:
             held: Those of them that no other sequence holds.
         """
         while True:
-            leaves = [child for child in node.children if child.is_leaf]
+            leaves = [child for child in node.children if child.is_leaf or self._fits_a_batch(child)]
             branches = sorted(
-                (child for child in node.children if not child.is_leaf),
+                (child for child in node.children if not (child.is_leaf or self._fits_a_batch(child))),
                 key=lambda child: (child.leaves, child.tokens),
             )
             if len(self._free) < 2:
@@ -344,34 +276,67 @@ class _Planner:
         if node.path:
             yield Keep(sequence, node.path)
 
+    def _fits_a_batch(self, node: _Node) -> bool:
+        """Say whether a whole subtree can be decoded in one batch."""
+        return (
+            self.limits.coupled
+            and not node.marked
+            and node.total <= self.limits.batch
+            and node.leaves <= len(self._free)
+            and self._cells + node.total <= self.limits.cells
+        )
+
     def _leaves(self, leaves: Sequence[_Node], sequence: int, depth: int) -> Iterator[Step]:
-        """Decode leaves of one node in groups, each group one batch."""
+        """Decode leaves and small subtrees of one node in groups, each group one batch."""
         waiting = list(reversed(leaves))
         while waiting:
             group = [waiting.pop()]
-            tokens = len(group[0].tokens)
+            tokens, sequences = group[0].total, group[0].leaves
             while (
                 waiting
-                and len(group) < len(self._free)
-                and tokens + len(waiting[-1].tokens) <= self.limits.batch
-                and self._cells + tokens + len(waiting[-1].tokens) <= self.limits.cells
+                and sequences + waiting[-1].leaves <= len(self._free)
+                and tokens + waiting[-1].total <= self.limits.batch
+                and self._cells + tokens + waiting[-1].total <= self.limits.cells
             ):
                 group.append(waiting.pop())
-                tokens += len(group[-1].tokens)
-            targets = [self._free.pop() for _ in group]
-            if depth:
-                yield from (Copy(sequence, target) for target in targets)
-            if len(group) == 1:
-                yield from self._extend(group[0], targets[0], depth)
+                tokens += group[-1].total
+                sequences += group[-1].leaves
+            yield from self._group(group, sequence, depth)
+
+    def _group(self, group: Sequence[_Node], sequence: int, depth: int) -> Iterator[Step]:
+        pieces: list[Piece] = []
+        held: list[tuple[int, int]] = []  # a sequence, and the tokens that it is the first to hold
+        for node in group:
+            self._collect(node, depth, pieces, held)
+        if depth:
+            yield from (Copy(sequence, target) for target, _ in held)
+        if len(group) == 1 and group[0].is_leaf:
+            yield from self._extend(group[0], held[0][0], depth)
+        else:
+            yield self._decode(tuple(pieces))
+        # What the first of several sequences holds is free when the last of them is: it is dropped last.
+        for target, tokens in reversed(held):
+            yield self._release(target, tokens)
+
+    def _collect(self, top: _Node, depth: int, pieces: list[Piece], held: list[tuple[int, int]]) -> None:
+        """Add the pieces of a subtree, parents before children, and a new sequence for each leaf."""
+        opened: list[tuple[int, int]] = []  # of inner nodes: where their piece and first sequence stand
+        waiting: list[tuple[_Node, int, bool]] = [(top, depth, False)]
+        while waiting:
+            node, start, done = waiting.pop()
+            if done:
+                place, first = opened.pop()
+                others = tuple(target for target, _ in held[first + 1 :])
+                pieces[place] = pieces[place]._replace(sequence=held[first][0], also=others)
+                held[first] = (held[first][0], held[first][1] + len(node.tokens))
+            elif node.is_leaf:
+                held.append((self._free.pop(), len(node.tokens)))
+                pieces.append(Piece(held[-1][0], start, node.tokens, node.prompt))
             else:
-                yield self._decode(
-                    tuple(
-                        Piece(target, depth, leaf.tokens, leaf.prompt)
-                        for leaf, target in zip(group, targets, strict=True)
-                    )
-                )
-            for leaf, target in zip(reversed(group), reversed(targets), strict=True):
-                yield self._release(target, len(leaf.tokens))
+                opened.append((len(pieces), len(held)))
+                pieces.append(Piece(-1, start, node.tokens, node.prompt))  # its sequences are not known yet
+                waiting.append((node, start, True))
+                waiting.extend((child, start + len(node.tokens), False) for child in reversed(node.children))
 
     def _decode(self, pieces: tuple[Piece, ...]) -> Decode:
         tokens = sum(len(piece.tokens) for piece in pieces)

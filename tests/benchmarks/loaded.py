@@ -14,7 +14,8 @@ from ragjudge.cache.caching_judge import CachingJudge
 from ragjudge.cache.memory import MemoryStore
 from ragjudge.gguf.locate import locate
 from ragjudge.judges.llama.judge import LlamaJudge
-from ragjudge.judges.trie import Tokens, plan
+from ragjudge.judges.steps import Tokens
+from ragjudge.judges.trie import plan
 from ragjudge.metrics.registry import make_metric
 from ragjudge.records import Check, Report, Sample
 from ragjudge.runner import Cell, Runner, Task

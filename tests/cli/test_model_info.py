@@ -32,12 +32,12 @@ def model(tmp_path: Path) -> str:
 
 @pytest.fixture
 def no_llama(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ragjudge.judges.llama import native
+    from ragjudge.judges.llama import library
 
     def missing() -> None:
         raise JudgeUnavailableError("this judge needs llama-cpp-python, which is not installed here.")
 
-    monkeypatch.setattr(native, "_library", missing)
+    monkeypatch.setattr(library, "library", missing)
 
 
 def test_the_head_of_a_file_tells_most(model: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ragjudge.gguf.header import read_header
 from ragjudge.gguf.memory import DEVICE_MARGIN
-from ragjudge.judges.llama import native
+from ragjudge.judges.llama import library
 from ragjudge.judges.llama.fitting import fitted
 from ragjudge.judges.llama.parameters import free_device_bytes
 from ragjudge.judges.llama.settings import EngineSettings
@@ -65,7 +65,7 @@ def test_llama_cpp_s_own_library_for_devices_has_these_functions() -> None:
     from llama_cpp._ggml import libggml
 
     assert all(size > 0 for size in free_device_bytes(libggml))
-    assert all(size > 0 for size in native.free_devices())
+    assert all(size > 0 for size in library.free_devices())
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def with_devices(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
-    monkeypatch.setattr(native, "free_devices", lambda: list(free))
+    monkeypatch.setattr(library, "free_devices", lambda: list(free))
 
 
 def test_without_a_device_settings_stay_as_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

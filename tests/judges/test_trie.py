@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragjudge.judges.trie import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, plan
+from ragjudge.judges.steps import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore
+from ragjudge.judges.trie import plan
 
 
 def carry_out(
@@ -38,12 +39,18 @@ def carry_out(
             memory[step.sequence] = step.tokens
         else:
             assert 0 < sum(len(piece.tokens) for piece in step.pieces) <= limits.batch
-            assert len({piece.sequence for piece in step.pieces}) == len(step.pieces)
+            if not limits.coupled:
+                assert len({piece.sequence for piece in step.pieces}) == len(step.pieces)
+                assert not any(piece.also for piece in step.pieces)
             for piece in step.pieces:
-                assert 0 <= piece.sequence < limits.sequences
-                held = memory.get(piece.sequence, ())
+                extended = (piece.sequence, *piece.also)
+                assert len(set(extended)) == len(extended)
+                # llama.cpp refuses to couple sequences that do not hold the same.
+                (held,) = {memory.get(sequence, ()) for sequence in extended}
                 assert len(held) == piece.start
-                memory[piece.sequence] = held + piece.tokens
+                for sequence in extended:
+                    assert 0 <= sequence < limits.sequences
+                    memory[sequence] = held + piece.tokens
                 decoded += len(piece.tokens)
                 if piece.prompt is not None:
                     assert memory[piece.sequence] == tuple(prompts[piece.prompt])
@@ -67,52 +74,57 @@ prompt_sets = st.lists(
 )
 
 
-@given(prompt_sets, st.integers(1, 12), st.integers(0, 20))
-@settings(max_examples=300, deadline=None)
+@given(prompt_sets, st.integers(1, 12), st.integers(0, 20), st.integers(0, 9), st.booleans())
+@settings(max_examples=500, deadline=None)
 def test_every_prompt_is_read_once_and_no_token_is_decoded_twice(
-    prompts: list[list[int]], batch: int, spare: int
+    prompts: list[list[int]], batch: int, spare: int, more: int, coupled: bool
 ) -> None:
-    sequences = 2 + math.ceil(math.log2(len(prompts) + 1))
-    limits = Limits(max(map(len, prompts)) + spare, batch, sequences)
+    sequences = 2 + math.ceil(math.log2(len(prompts) + 1)) + more
+    limits = Limits(max(map(len, prompts)) + spare, batch, sequences, coupled)
     result = plan(prompts, limits)
     assert carry_out(result, prompts, limits) == dict.fromkeys(range(len(prompts)), 1)
     assert result.decoded == result.nodes == nodes_of(prompts)
 
 
-@given(prompt_sets, st.integers(1, 12), st.integers(2, 4))
+@given(prompt_sets, st.integers(1, 12), st.integers(2, 4), st.booleans())
 @settings(max_examples=300, deadline=None)
-def test_with_too_few_sequences_nothing_is_lost(prompts: list[list[int]], batch: int, sequences: int) -> None:
-    limits = Limits(max(map(len, prompts)), batch, sequences)
+def test_with_too_few_sequences_nothing_is_lost(
+    prompts: list[list[int]], batch: int, sequences: int, coupled: bool
+) -> None:
+    limits = Limits(max(map(len, prompts)), batch, sequences, coupled)
     result = plan(prompts, limits)
     assert carry_out(result, prompts, limits) == dict.fromkeys(range(len(prompts)), 1)
     assert result.decoded >= result.nodes == nodes_of(prompts)
 
 
-@given(prompt_sets, st.randoms(use_true_random=False))
+@given(prompt_sets, st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_the_order_of_the_prompts_does_not_change_the_plan(
-    prompts: list[list[int]], source: random.Random
+    prompts: list[list[int]], source: random.Random, coupled: bool
 ) -> None:
-    limits = Limits(40, 8, 8)
+    limits = Limits(40, 8, 8, coupled)
     shuffled = list(prompts)
     source.shuffle(shuffled)
 
+    def piece_by_tokens(piece: Piece, ordered: list[list[int]]) -> object:
+        prompt = None if piece.prompt is None else tuple(ordered[piece.prompt])
+        return (*piece._replace(prompt=None), prompt)
+
     def by_tokens(ordered: list[list[int]]) -> list[object]:
         return [
-            tuple((p.sequence, p.start, p.tokens, p.prompt if p.prompt is None else tuple(ordered[p.prompt]))
-                  for p in step.pieces) if isinstance(step, Decode) else step
+            [piece_by_tokens(piece, ordered) for piece in step.pieces] if isinstance(step, Decode) else step
             for step in plan(ordered, limits).steps
-        ]  # fmt: skip
+        ]
 
     assert by_tokens(prompts) == by_tokens(shuffled)
 
 
-@given(prompt_sets, st.data(), st.integers(1, 12), st.integers(2, 7), st.integers(0, 20))
+@given(prompt_sets, st.data(), st.integers(1, 12), st.integers(2, 7), st.integers(0, 20), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_kept_states_are_used_exactly_at_their_marks(
-    prompts: list[list[int]], data: st.DataObject, batch: int, sequences: int, spare: int
+    prompts: list[list[int]], data: st.DataObject, batch: int, sequences: int, spare: int, coupled: bool
 ) -> None:
-    limits = Limits(max(map(len, prompts)) + spare, batch, sequences)
+    limits = Limits(max(map(len, prompts)) + spare, batch, sequences, coupled)
     marks = [data.draw(st.integers(0, len(prompt) - 1)) for prompt in prompts]
     every = dict.fromkeys(range(len(prompts)), 1)
     kept: set[tuple[int, ...]] = set()
@@ -162,6 +174,38 @@ def test_two_claims_over_one_context_share_it() -> None:
         Drop(0),
     )
     assert (result.nodes, result.decoded, result.restored, result.cells) == (6, 6, 0, 6)
+
+
+def test_claims_that_begin_alike_are_decoded_in_one_batch_where_sequences_can_be_coupled() -> None:
+    prompts = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 6, 7], [1, 2, 8]]
+    result = plan(prompts, Limits(16, 7, 5, coupled=True))
+    assert result.steps == (
+        Decode((Piece(0, 0, (1, 2), None),)),
+        Copy(0, 1),
+        Copy(0, 2),
+        Copy(0, 3),
+        Decode(
+            (
+                Piece(1, 2, (3, 4), None, also=(2,)),
+                Piece(1, 4, (5,), 0),
+                Piece(2, 4, (6, 7), 1),
+                Piece(3, 2, (8,), 2),
+            )
+        ),
+        Drop(3),
+        Drop(2),
+        Drop(1),
+        Drop(0),
+    )
+    assert (result.nodes, result.decoded, result.cells) == (8, 8, 8)
+
+
+def test_a_subtree_larger_than_a_batch_or_than_the_free_sequences_is_decoded_in_parts() -> None:
+    prompts = [[1, 2, *range(10 * number, 10 * number + 3)] for number in range(1, 7)]
+    for limits in (Limits(64, 12, 20, coupled=True), Limits(64, 64, 4, coupled=True)):
+        result = plan(prompts, limits)
+        assert carry_out(result, prompts, limits) == dict.fromkeys(range(6), 1)
+        assert result.decoded == result.nodes == 20
 
 
 def test_a_prompt_that_begins_another_is_read_on_the_way() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragjudge.judges.trie import Plan, plan
+from ragjudge.judges.steps import Plan
+from ragjudge.judges.trie import plan
 from tests.native import tiny
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import pytest
 from ragjudge.errors import ConfigError, JudgeUnavailableError, ModelFileError
 from ragjudge.judges.llama.native import Engine, NativeError
 from ragjudge.judges.llama.settings import EngineSettings, physical_cores
-from ragjudge.judges.trie import Limits, plan
+from ragjudge.judges.steps import Limits
+from ragjudge.judges.trie import plan
 from tests.native import tiny
 from tests.native.support import (
     TOLERANCE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragjudge.judges.trie import Copy, Decode, Limits, Piece, Plan
+from ragjudge.judges.steps import Copy, Decode, Limits, Piece, Plan
 
 
 def refuse_large_plan(plan: Plan, limits: Limits) -> None:
@@ -17,7 +17,7 @@ def refuse_large_plan(plan: Plan, limits: Limits) -> None:
         raise ValueError(f"the plan holds {plan.cells} tokens, and there is room for {limits.cells}")
     for step in plan.steps:
         if isinstance(step, Decode):
-            used = [piece.sequence for piece in step.pieces]
+            used = [number for piece in step.pieces for number in (piece.sequence, *piece.also)]
             tokens = sum(len(piece.tokens) for piece in step.pieces)
             if tokens > limits.batch:
                 raise ValueError(f"a batch of {tokens} tokens, and at most {limits.batch} fit")

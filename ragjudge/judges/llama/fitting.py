@@ -25,7 +25,7 @@ def fitted(path: Path, settings: EngineSettings, window: int) -> EngineSettings:
         settings: How the model is to be run.
         window: Longest prompt in tokens.
     """
-    from ragjudge.judges.llama.native import free_devices
+    from ragjudge.judges.llama.library import free_devices
 
     free = free_devices() if settings.gpu_layers is None else []
     if not free:

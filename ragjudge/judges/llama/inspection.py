@@ -54,7 +54,7 @@ def inspect_model(
         ModelFileError: The file cannot be loaded, or its chat template cannot be used.
         LabelsAlikeError: The model cannot tell the check's labels apart.
     """
-    from ragjudge.judges.llama.native import open_vocabulary
+    from ragjudge.judges.llama.library import open_vocabulary
 
     try:
         with open_vocabulary(path) as vocabulary:

@@ -10,7 +10,8 @@ from ragjudge.judges.llama.hidden import Hidden, kept_state
 from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
 from ragjudge.judges.llama.questions import Question, Questioner, TooLong
 from ragjudge.judges.llama.room import Room
-from ragjudge.judges.trie import Tokens, plan
+from ragjudge.judges.steps import Tokens
+from ragjudge.judges.trie import plan
 from ragjudge.prompts.answers import probability
 from ragjudge.records import (
     Call,

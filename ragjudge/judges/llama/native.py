@@ -1,23 +1,15 @@
-"""Tokens in, logits out: the only module that loads llama.cpp.
+"""Tokens in, logits out.
 
 It carries out the plans of `judges.trie` with llama.cpp's own functions, since llama-cpp-python's
 `Llama` class writes one sequence only. It knows no prompts and no questions. llama.cpp answers many a
 wrong size by ending the process, so every size is checked here first.
-
-Struct layouts change from release to release: the version is pinned, fields are set by name, and the
-tests compare a shared prefix with one prompt at a time on a tiny model for each upgrade.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
-import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,9 +18,9 @@ import numpy as np
 from ragjudge.errors import JudgeUnavailableError, ModelFileError
 from ragjudge.judges.llama.batches import apart, refuse_large_plan
 from ragjudge.judges.llama.grammar import Generated, GrammarChoice, Logits
+from ragjudge.judges.llama.library import LLAMA_CPP_PYTHON, forget_errors, library, load_model, reason
 from ragjudge.judges.llama.parameters import (
     context_parameters,
-    free_device_bytes,
     model_parameters,
     state_scope,
 )
@@ -36,102 +28,13 @@ from ragjudge.judges.llama.room import CELLS_PADDING
 from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.llama.states import States
 from ragjudge.judges.llama.vocabulary import Vocabulary
-from ragjudge.judges.trie import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, Tokens
-
-LLAMA_CPP_PYTHON = "0.3.36"
-"""The release of llama-cpp-python whose struct layouts this module was written against."""
-
-_ERROR_LEVEL = 4
-"""llama.cpp's log level of errors; most of its functions tell their reason nowhere else."""
-
-_last_errors: deque[str] = deque(maxlen=8)
+from ragjudge.judges.steps import Copy, Decode, Drop, Keep, Limits, Piece, Plan, Restore, Tokens
 
 T = TypeVar("T")
 
 
 class NativeError(Exception):
     """llama.cpp refused a batch; what it held is lost."""
-
-
-@cache
-def _library() -> Any:
-    """Load llama.cpp once, and silence it."""
-    try:
-        import llama_cpp
-    except ImportError as error:
-        raise JudgeUnavailableError(
-            "this judge needs llama-cpp-python, which is not installed here.",
-            hint="pip install 'ragjudge-offline[llama]', or replay from a cache with --replay",
-        ) from error
-    except (OSError, RuntimeError) as error:
-        raise JudgeUnavailableError(f"llama-cpp-python cannot be loaded: {error}") from error
-    if llama_cpp.__version__ != LLAMA_CPP_PYTHON:
-        raise JudgeUnavailableError(
-            f"llama-cpp-python {llama_cpp.__version__} is installed; ragjudge needs exactly "
-            f"{LLAMA_CPP_PYTHON}.",
-            hint=f"pip install llama-cpp-python=={LLAMA_CPP_PYTHON}",
-        )
-    library = llama_cpp.llama_cpp
-    library.llama_log_set(_log_callback(llama_cpp), None)
-    library.llama_backend_init()
-    return library
-
-
-@cache
-def _log_callback(llama_cpp: Any) -> Any:
-    """Return the log callback that prints nothing; cached, since llama.cpp keeps a bare pointer to it."""
-
-    def keep_errors(level: int, text: bytes, data: Any) -> None:
-        """Keep an error's line for the message of our own error; drop all others."""
-        if level == _ERROR_LEVEL:
-            _last_errors.append(text.decode("utf-8", "replace").strip())
-
-    return llama_cpp.llama_log_callback(keep_errors)
-
-
-def _reason() -> str:
-    """Return what llama.cpp last gave as the reason of a failure, as the tail of a sentence."""
-    # The first line is the most specific one: the rest repeats it on the way up.
-    line = next(filter(None, _last_errors), "").rpartition("error loading model: ")[2]
-    reason = re.sub(r"^\w+: ", "", line)  # the name of the function that logged it
-    return f": {reason.removesuffix('.')}." if reason else "."
-
-
-def _load(library: Any, path: Path, parameters: Any) -> Any:
-    _last_errors.clear()
-    model = library.llama_model_load_from_file(os.fsencode(path), parameters)
-    if not model:
-        raise ModelFileError(f"{path}: llama.cpp cannot load this file as a model{_reason()}")
-    return model
-
-
-@contextmanager
-def open_vocabulary(path: Path) -> Iterator[Vocabulary]:
-    """Open the vocabulary of a model without its weights, for as long as the context lasts.
-
-    Raises:
-        JudgeUnavailableError: llama-cpp-python is missing or of another release.
-        ModelFileError: llama.cpp cannot load the file.
-    """
-    library = _library()
-    model = _load(library, path, model_parameters(library, EngineSettings(), vocabulary_only=True))
-    try:
-        yield Vocabulary(library, library.llama_model_get_vocab(model))
-    finally:
-        library.llama_model_free(model)
-
-
-def free_devices() -> list[int]:
-    """Return the free bytes of each device that llama.cpp can offload layers to; empty = there is none.
-
-    Raises:
-        JudgeUnavailableError: llama-cpp-python is missing or of another release.
-    """
-    if not _library().llama_supports_gpu_offload():
-        return []
-    from llama_cpp._ggml import libggml
-
-    return free_device_bytes(libggml)
 
 
 class Engine(Vocabulary):
@@ -147,7 +50,7 @@ class Engine(Vocabulary):
     """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self._c = _library()
+        self._c = library()
         self.settings = settings
         self.tokens_decoded = 0
         self.tokens_generated = 0
@@ -160,8 +63,14 @@ class Engine(Vocabulary):
         self._memory: Any = None
         self._batch: Any = None
         self._cells = 0
-        self._model: Any = _load(self._c, path, parameters)
+        self._model: Any = load_model(self._c, path, parameters)
         super().__init__(self._c, self._c.llama_model_get_vocab(self._model))
+        # Hidden states are read in a batch of their own, after whatever else a prompt's branch decodes.
+        self._coupled = not (
+            settings.hidden
+            or self._c.llama_model_is_recurrent(self._model)
+            or self._c.llama_model_is_hybrid(self._model)
+        )
         self.training_context = int(self._c.llama_model_n_ctx_train(self._model))
         if not self.vocabulary_size or self._c.llama_model_has_encoder(self._model):
             self.close()
@@ -194,12 +103,15 @@ class Engine(Vocabulary):
         """Make room for `cells` tokens, and return what plans may use."""
         if cells > self._cells:
             self._open_context(cells)
-        return Limits(self._cells, self.settings.batch, self.settings.sequences)
+        return self._limits()
+
+    def _limits(self) -> Limits:
+        return Limits(self._cells, self.settings.batch, self.settings.sequences, self._coupled)
 
     def _open_context(self, cells: int) -> None:
         self._close_context()
         padded = -(-cells // CELLS_PADDING) * CELLS_PADDING
-        _last_errors.clear()
+        forget_errors()
         parameters = context_parameters(self._c, self.settings, padded)
         self._context = self._c.llama_init_from_model(self._model, parameters)
         self._memory = self._c.llama_get_memory(self._context) if self._context else None
@@ -208,10 +120,10 @@ class Engine(Vocabulary):
                 self._c.llama_free(self._context)
             self._context = None
             raise JudgeUnavailableError(
-                f"llama.cpp cannot make room for {padded} tokens{_reason()}",
+                f"llama.cpp cannot make room for {padded} tokens{reason()}",
                 hint="lower the judge's `window:` setting",
             )
-        self._batch = self._c.llama_batch_init(self.settings.batch, 0, 1)
+        self._batch = self._c.llama_batch_init(self.settings.batch, 0, self.settings.sequences)
         self._cells = int(self._c.llama_n_ctx(self._context))
 
     def _close_context(self) -> None:
@@ -250,7 +162,7 @@ class Engine(Vocabulary):
             ValueError: The plan was made under larger limits than this engine's.
             NativeError: llama.cpp refused a batch.
         """
-        refuse_large_plan(plan, Limits(self._cells, self.settings.batch, self.settings.sequences))
+        refuse_large_plan(plan, self._limits())
         self._c.llama_memory_clear(self._memory, False)
         for step in plan.steps:
             if isinstance(step, Decode):
@@ -324,11 +236,13 @@ class Engine(Vocabulary):
         outputs = []
         slot = 0
         for piece in pieces:
+            sequences = (piece.sequence, *piece.also)
             for offset, token in enumerate(piece.tokens):
                 batch.token[slot] = token
                 batch.pos[slot] = piece.start + offset
-                batch.n_seq_id[slot] = 1
-                batch.seq_id[slot][0] = piece.sequence
+                batch.n_seq_id[slot] = len(sequences)
+                for place, sequence in enumerate(sequences):
+                    batch.seq_id[slot][place] = sequence
                 batch.logits[slot] = 0
                 slot += 1
             if piece.prompt is not None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from ragjudge.errors import ConfigError
 from ragjudge.gguf.digest import data_home
 from ragjudge.judges.base import canonical_json
-from ragjudge.judges.trie import Tokens
+from ragjudge.judges.steps import Tokens
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragjudge.errors import PromptTooLongError
 from ragjudge.judges.llama.chat import ChatFormat, Neutraliser
-from ragjudge.judges.trie import Tokens
+from ragjudge.judges.steps import Tokens
 from ragjudge.judges.windows import split_into_windows
 from ragjudge.records import Call, Check, ChunkSpan, Prompt, Segment
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ragjudge.judges.trie import Tokens
+from ragjudge.judges.steps import Tokens
 
 
 class States(Protocol):
