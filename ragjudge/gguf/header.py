@@ -31,6 +31,7 @@ _MAX_STRING = 16 << 20
 """Longest single text in bytes that is read; chat templates have some ten thousand."""
 _MAX_STRINGS = 4_000_000
 """Longest array of texts that is walked; the largest vocabularies have some 300,000 tokens."""
+_TOKENS = "tokenizer.ggml.tokens"
 _MAX_NUMBERS = 1024
 """Longest array of numbers whose contents are kept; those with one number per layer have some hundred."""
 _MAX_TENSORS = 1_000_000
@@ -107,17 +108,21 @@ class Header(NamedTuple):
 
 
 def check_gguf(path: Path) -> None:
-    """Check that a file begins like a GGUF of a version that can be read.
+    """Check that a file is a GGUF whose vocabulary can be used.
+
+    llama.cpp ends the process over a vocabulary in which a token stands twice.
 
     Args:
         path: The file.
 
     Raises:
         ModelMissingError: There is no such file.
-        ModelFileError: It cannot be read, or is no such GGUF.
+        ModelFileError: It cannot be read, is no GGUF of version 2 or 3, its head is damaged, or two of its
+            tokens are alike.
     """
     with _reading(path) as reader:
         reader.preamble()
+        reader.metadata(distinct=_TOKENS)
 
 
 def read_metadata(path: Path) -> dict[str, Value]:
@@ -191,8 +196,8 @@ class _Reader:
                 f"accepted are little-endian files of versions 2 and 3."
             )
 
-    def metadata(self) -> dict[str, Value]:
-        """Read all entries."""
+    def metadata(self, *, distinct: str | None = None) -> dict[str, Value]:
+        """Read all entries; refuse an array of texts under the key `distinct` that has a text twice."""
         self._tensor_count = self._count()
         entries = self._count()
         if entries > _MAX_ENTRIES:
@@ -202,7 +207,7 @@ class _Reader:
             key = self._text(_MAX_KEY, "a key")
             if key in values:
                 raise self._damaged(f"the key {key!r} comes twice")
-            values[key] = self._value(key, self._u32())
+            values[key] = self._value(key, self._u32(), distinct=key == distinct)
         return values
 
     def tensors(self, metadata: dict[str, Value]) -> tuple[Tensor, ...]:
@@ -232,7 +237,7 @@ class _Reader:
             for (offset, name, shape, kind), end in zip(found, ends, strict=True)
         )
 
-    def _value(self, key: str, kind: int) -> Value:
+    def _value(self, key: str, kind: int, *, distinct: bool = False) -> Value:
         if kind in _SCALARS:
             code = _SCALARS[kind][1]
             value: int | float | bool = struct.unpack(code, self._take(struct.calcsize(code)))[0]
@@ -240,10 +245,10 @@ class _Reader:
         if kind == _STRING:
             return self._text(_MAX_STRING, f"the text of {key!r}")
         if kind == _ARRAY:
-            return self._array(key)
+            return self._array(key, distinct=distinct)
         raise self._damaged(f"{key!r} has the unknown type {kind}")
 
-    def _array(self, key: str) -> ArrayShape:
+    def _array(self, key: str, *, distinct: bool) -> ArrayShape:
         kind = self._u32()
         length = self._count()
         if kind in _SCALARS:
@@ -257,9 +262,28 @@ class _Reader:
             raise self._damaged(f"the array {key!r} has elements of type {kind}")
         if length > _MAX_STRINGS or length * _COUNT.size > self._left:
             raise self._damaged(f"the array {key!r} announces {length} texts")
-        for _ in range(length):
-            self._skip(self._count(), f"the array {key!r}")
+        if distinct:
+            self._distinct(key, length)
+        else:
+            for _ in range(length):
+                self._skip(self._count(), f"the array {key!r}")
         return ArrayShape("string", length)
+
+    def _distinct(self, key: str, length: int) -> None:
+        """Read an array of texts, and refuse it when two are alike."""
+        seen: dict[bytes, int] = {}
+        for number in range(length):
+            size = self._count()
+            if size > _MAX_STRING:
+                raise self._damaged(f"a text of {key!r} announces {size} bytes")
+            text = self._take(size)
+            first = seen.setdefault(text, number)
+            if first != number:
+                shown = text.decode("utf-8", errors="replace")
+                raise ModelFileError(
+                    f"{self._path} cannot be used: tokens {first} and {number} of its vocabulary are both "
+                    f"{shown!r}, and llama.cpp needs them to be distinct."
+                )
 
     def _text(self, most: int, what: str) -> str:
         size = self._count()

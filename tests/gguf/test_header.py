@@ -171,6 +171,30 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path, read: Callable[[P
         read(tmp_path)
 
 
+def vocabulary(*tokens: bytes) -> bytes:
+    return (
+        HEAD
+        + struct.pack("<QQ", 0, 1)
+        + text(b"tokenizer.ggml.tokens")
+        + struct.pack("<IIQ", 9, 8, len(tokens))
+        + b"".join(map(text, tokens))
+    )
+
+
+def test_a_vocabulary_with_a_token_twice_is_refused_before_llama_cpp_ends_the_process(tmp_path: Path) -> None:
+    says = r"tokens 1 and 3 of its vocabulary are both 'be', and llama\.cpp needs them to be distinct"
+    path = written(tmp_path, vocabulary(b"a", b"be", b"c", b"be"))
+    with pytest.raises(ModelFileError, match=says):
+        check_gguf(path)
+    assert read_metadata(path) == {"tokenizer.ggml.tokens": ArrayShape("string", 4)}
+    check_gguf(written(tmp_path, vocabulary(b"a", b"be", b"c", b"Be")))
+
+
+def test_a_vocabulary_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="ends within its metadata"):
+        check_gguf(written(tmp_path, vocabulary(b"a", b"be")[:-1]))
+
+
 def test_the_tiny_files_of_these_tests_are_ggufs(tmp_path: Path) -> None:
     assert read_metadata(written(tmp_path, tiny.CONTENT))["architecture"] == "tiny"
 

@@ -522,3 +522,13 @@ def test_a_real_model_tells_a_supported_claim_from_an_unsupported_one(small_mode
         (alone,) = answers(judge, [check(ask.format(claims[1]), shared=shared)])
         assert isinstance(alone, Verdict)
         assert probability(alone, "Yes") == pytest.approx(probability(wrong, "Yes"), abs=0.02)
+
+
+def test_a_file_with_a_token_twice_is_an_error_and_not_the_end_of_the_process(tmp_path: Path) -> None:
+    path = tiny.build(tmp_path / "twice.gguf", controls=["<|one|>", "<|two|>"])
+    path.write_bytes(path.read_bytes().replace(b"<|two|>", b"<|one|>"))
+    with (
+        LlamaJudge("twice", path, settings=SETTINGS) as judge,
+        pytest.raises(ModelFileError, match="distinct"),
+    ):
+        list(judge.ask(CHECKS[:1]))

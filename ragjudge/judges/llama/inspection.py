@@ -54,8 +54,10 @@ def inspect_model(
         ModelFileError: The file cannot be loaded, or its chat template cannot be used.
         LabelsAlikeError: The model cannot tell the check's labels apart.
     """
+    from ragjudge.gguf.header import check_gguf
     from ragjudge.judges.llama.library import open_vocabulary
 
+    check_gguf(path)
     try:
         with open_vocabulary(path) as vocabulary:
             bos, eos = vocabulary.bos(), vocabulary.eos()
