@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _LEAST, _MOST = 0.02, 0.98
+_SENTENCE = re.compile(r"Sentence: (.*)")
+_JOINT = re.compile(r",? and |; ")
 
 
 class FakeJudge(Judge):
@@ -27,6 +29,8 @@ class FakeJudge(Judge):
     Args:
         script: P(positive) in [0, 1] by claim, or None to let that claim's call fail.
         score: The score of every holistic reply, in [0, 1].
+        claims: The claims of a sentence, by sentence, or None to let that sentence's call fail. A sentence
+            that is not there is cut at each "and" and semicolon.
         id: The reference under which it appears in reports.
 
     Attributes:
@@ -38,17 +42,29 @@ class FakeJudge(Judge):
         script: Mapping[str, float | None] | None = None,
         *,
         score: float = 0.5,
+        claims: Mapping[str, Sequence[str] | None] | None = None,
         id: str = "fake",
     ) -> None:
         super().__init__(id)
         self.script = dict(script or {})
         self.score = score
+        self.claims = dict(claims or {})
         self.asked: list[Call] = []
 
     def identity(self) -> Identity:
         """Two fake judges are the same when their scripts are."""
         script: dict[str, JsonValue] = dict(self.script)
-        return Identity({"kind": "fake", "version": 1, "script": script, "score": self.score})
+        document: dict[str, JsonValue] = {
+            "kind": "fake",
+            "version": 1,
+            "script": script,
+            "score": self.score,
+        }
+        if self.claims:
+            document["claims"] = {
+                sentence: None if claims is None else list(claims) for sentence, claims in self.claims.items()
+            }
+        return Identity(document)
 
     def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
         """Answer in order. See `Judge.ask`."""
@@ -58,8 +74,7 @@ class FakeJudge(Judge):
 
     def _answer(self, call: Call) -> Outcome:
         if isinstance(call, Prompt):
-            reply = json.dumps({"score": self.score, "reason": "A fake judge reads nothing."})
-            return Reply(text=reply, tokens=len(_WORD.findall(reply)))
+            return self._reply(call)
         chance = self.script[call.claim] if call.claim in self.script else _overlap(call)
         if chance is None:
             return CallFailure(reason="the fake judge was told to fail here")
@@ -71,6 +86,22 @@ class FakeJudge(Judge):
                 for label in call.labels
             }
         )
+
+    def _reply(self, prompt: Prompt) -> Outcome:
+        said: dict[str, JsonValue] = {"score": self.score, "reason": "A fake judge reads nothing."}
+        match = _SENTENCE.match(prompt.own) if prompt.template == "claims" else None
+        if match is not None:
+            sentence = match[1]
+            claims = self.claims[sentence] if sentence in self.claims else _cut(sentence)
+            if claims is None:
+                return CallFailure(reason="the fake judge was told to fail here")
+            said = {"claims": list(claims)}
+        reply = json.dumps(said)
+        return Reply(text=reply, tokens=len(_WORD.findall(reply)))
+
+
+def _cut(sentence: str) -> list[str]:
+    return [part.rstrip(".") + "." for part in _JOINT.split(sentence)]
 
 
 def _overlap(check: Check) -> float:

@@ -124,3 +124,41 @@ def test_a_prompt_without_tokens_or_without_room_is_refused_in_python(engine: En
         with pytest.raises(ValueError, match="in 1024 cells"):
             engine.generate(tokens, 'root ::= "a"', most)
     assert engine.generate((1,) * 1020, 'root ::= "abcd"', 4).complete
+
+
+def test_what_prompts_begin_with_alike_is_decoded_once_and_changes_no_answer(tiny_model: Path) -> None:
+    digits = "root ::= [0-9] [0-9] [0-9] [0-9]"
+    stem = PROMPTS[0]
+    prompts = [(*stem, *PROMPTS[number]) for number in range(1, 6)]
+    apart = Engine(tiny_model, EngineSettings(threads=1, batch=16, sequences=4))
+    apart.limits(1024)
+    expected = [apart.generate(prompt, digits, 20) for prompt in prompts]
+    assert apart.tokens_decoded == sum(map(len, prompts))
+    apart.close()
+    engine = Engine(tiny_model, EngineSettings(threads=1, batch=16, sequences=4))
+    engine.limits(1024)
+    library = count_decodes(engine)
+    found = [engine.generate(prompt, digits, 20, shared=len(stem)) for prompt in prompts]
+    assert found == expected
+    assert engine.tokens_decoded == len(stem) + sum(len(prompt) - len(stem) for prompt in prompts)
+    assert library.decoded == engine.tokens_decoded + engine.tokens_generated
+    # A plan between takes the memory over; so does another beginning.
+    run_together(engine, PROMPTS[:3])
+    assert engine.generate(prompts[0], digits, 20, shared=len(stem)) == expected[0]
+    assert engine.generate(prompts[1], digits, 20) == expected[1]
+    assert engine.generate(prompts[2], digits, 20, shared=len(stem)) == expected[2]
+    assert engine.generate(prompts[3], digits, 20, shared=len(prompts[3]) + 5) == expected[3]
+    engine.close()
+
+
+def test_a_refused_batch_leaves_no_stem_behind(tiny_model: Path) -> None:
+    engine = Engine(tiny_model, EngineSettings(threads=1, batch=16, sequences=4))
+    engine.limits(1024)
+    digits = "root ::= [0-9] [0-9] [0-9] [0-9]"
+    prompt = (*PROMPTS[0], *PROMPTS[1])
+    expected = engine.generate(prompt, digits, 20)
+    engine.generate(prompt, digits, 20, shared=len(PROMPTS[0]))
+    with pytest.raises(NativeError):
+        engine.generate((*PROMPTS[0], 999_999), digits, 20, shared=len(PROMPTS[0]))
+    assert engine.generate(prompt, digits, 20, shared=len(PROMPTS[0])) == expected
+    engine.close()

@@ -96,7 +96,7 @@ class Model:
             if isinstance(asked, TooLong):
                 yield index, Oversize(tokens=asked.tokens, window=self.questioner.window)
             elif isinstance(call, Prompt):
-                yield index, self._answer_prompt(call, asked[0].tokens)
+                yield index, self._answer_prompt(call, asked[0])
 
     # -- checks ------------------------------------------------------------------------------------
 
@@ -192,14 +192,14 @@ class Model:
 
     # -- open prompts ------------------------------------------------------------------------------
 
-    def _answer_prompt(self, call: Prompt, tokens: Tokens) -> Outcome:
+    def _answer_prompt(self, call: Prompt, question: Question) -> Outcome:
         from ragjudge.judges.llama.native import NativeError
 
-        engine = self.engine
+        engine, tokens = self.engine, question.tokens
         engine.limits(self._room.cells(len(tokens) + call.max_tokens))
         decoded, generated = engine.tokens_decoded, engine.tokens_generated
         try:
-            reply = engine.generate(tokens, call.grammar, call.max_tokens)
+            reply = engine.generate(tokens, call.grammar, call.max_tokens, shared=question.mark)
         except NativeError as error:
             return CallFailure(reason=f"llama.cpp could not answer the prompt: {error}")
         finally:

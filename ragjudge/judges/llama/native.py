@@ -32,6 +32,9 @@ from ragjudge.judges.steps import Copy, Decode, Drop, Keep, Limits, Piece, Plan,
 
 T = TypeVar("T")
 
+_STEM, _WRITTEN = 0, 1
+"""The sequences of a text that is written: what the next prompt may begin with, and the whole."""
+
 
 class NativeError(Exception):
     """llama.cpp refused a batch; what it held is lost."""
@@ -63,6 +66,7 @@ class Engine(Vocabulary):
         self._memory: Any = None
         self._batch: Any = None
         self._cells = 0
+        self._stem: Tokens = ()
         self._model: Any = load_model(self._c, path, parameters)
         super().__init__(self._c, self._c.llama_model_get_vocab(self._model))
         # Hidden states are read in a batch of their own, after whatever else a prompt's branch decodes.
@@ -132,6 +136,7 @@ class Engine(Vocabulary):
             self._c.llama_free(self._context)
         self._context = self._memory = self._batch = None
         self._cells = 0
+        self._stem = ()
 
     def close(self) -> None:
         """Free the memory and the model. The engine cannot be used afterwards."""
@@ -163,7 +168,7 @@ class Engine(Vocabulary):
             NativeError: llama.cpp refused a batch.
         """
         refuse_large_plan(plan, self._limits())
-        self._c.llama_memory_clear(self._memory, False)
+        self._clear()
         for step in plan.steps:
             if isinstance(step, Decode):
                 outputs = self._decode(step.pieces)
@@ -201,15 +206,16 @@ class Engine(Vocabulary):
                 return
             self._c.llama_memory_seq_rm(self._memory, step.sequence, -1, -1)
         self.tokens_not_restored += len(step.tokens)
-        self._extend(step.sequence, step.tokens, None)
+        self._extend(step.sequence, 0, step.tokens, None)
 
-    def _extend(self, sequence: int, tokens: Tokens, prompt: int | None) -> list[tuple[int, int]]:
-        """Decode tokens into an empty sequence, in as many batches as it takes."""
+    def _extend(self, sequence: int, start: int, tokens: Tokens, prompt: int | None) -> list[tuple[int, int]]:
+        """Decode tokens into a sequence that holds `start` already, in as many batches as it takes."""
         outputs: list[tuple[int, int]] = []
         step = self.settings.batch
         for offset in range(0, len(tokens), step):
             last = offset + step >= len(tokens)
-            piece = Piece(sequence, offset, tokens[offset : offset + step], prompt if last else None)
+            part = tokens[offset : offset + step]
+            piece = Piece(sequence, start + offset, part, prompt if last else None)
             outputs = self._decode((piece,))
         return outputs
 
@@ -254,6 +260,7 @@ class Engine(Vocabulary):
         self._seconds += time.perf_counter() - started
         self._timed_tokens += slot
         if status != 0:
+            self._stem = ()  # what the memory holds now is not known
             raise NativeError(f"llama_decode returned {status} for a batch of {slot} tokens")
         self.tokens_decoded += slot
         return outputs
@@ -274,13 +281,15 @@ class Engine(Vocabulary):
 
     # -- generation ------------------------------------------------------------------------------
 
-    def generate(self, tokens: Sequence[int], grammar: str, most: int) -> Generated:
+    def generate(self, tokens: Sequence[int], grammar: str, most: int, *, shared: int = 0) -> Generated:
         """Continue a prompt greedily with a text that the grammar accepts.
 
         Args:
             tokens: The prompt.
             grammar: GBNF with a rule ``root``.
             most: Most tokens to generate; room for them must have been made with `limits`.
+            shared: Length of the prompt's beginning that the next prompts may begin with too. It stays in
+                the memory until another one comes, or a plan.
 
         Raises:
             ValueError: The prompt is empty, or room for it was not made.
@@ -293,13 +302,12 @@ class Engine(Vocabulary):
         except ValueError as error:
             raise NativeError(str(error)) from error
         try:
-            return self._generate(tuple(tokens), choice, most)
+            return self._generate(tuple(tokens), choice, most, shared)
         finally:
             choice.close()
 
-    def _generate(self, tokens: Tokens, choice: GrammarChoice, most: int) -> Generated:
-        self._c.llama_memory_clear(self._memory, False)
-        outputs = self._extend(0, tokens, 0)
+    def _generate(self, tokens: Tokens, choice: GrammarChoice, most: int, shared: int) -> Generated:
+        outputs = self._begin(tokens, min(shared, len(tokens) - 1))
         written = bytearray()
         count = 0
         while True:
@@ -309,8 +317,25 @@ class Engine(Vocabulary):
                 break
             choice.accept(token)
             written += self.piece(token)
-            outputs = self._decode((Piece(0, len(tokens) + count, (token,), 0),))
+            outputs = self._decode((Piece(_WRITTEN, len(tokens) + count, (token,), 0),))
             count += 1
             self.tokens_decoded -= 1  # a generated token is counted as such
             self.tokens_generated += 1
         return Generated(written.decode("utf-8", "replace"), count, bool(complete))
+
+    def _begin(self, tokens: Tokens, shared: int) -> list[tuple[int, int]]:
+        """Decode a prompt to be continued, but for a stem that the memory holds from the one before."""
+        stem = tokens[:shared]
+        if stem and stem == self._stem:
+            self._c.llama_memory_seq_rm(self._memory, _WRITTEN, -1, -1)
+        else:
+            self._clear()
+            self._extend(_STEM, 0, stem, None)
+            self._stem = stem
+        if stem:
+            self._c.llama_memory_seq_cp(self._memory, _STEM, _WRITTEN, -1, -1)
+        return self._extend(_WRITTEN, len(stem), tokens[len(stem) :], 0)
+
+    def _clear(self) -> None:
+        self._stem = ()
+        self._c.llama_memory_clear(self._memory, False)
