@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 Result = dict[str, Any]
+
+_GIVE_WAY_SECONDS = 1.0
+"""A lock goes to whoever asks first, so that others get their turn between two measurements."""
 
 
 class Journal:
@@ -21,11 +25,14 @@ class Journal:
     Args:
         path: The file; made when it is missing.
         say: Told what is being measured.
+        lock: A file to be locked during each measurement, so that other work on this machine that takes the
+            same lock runs between measurements; None = nothing else runs.
     """
 
-    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, say: Callable[[str], None], lock: Path | None = None) -> None:
         self.path = path
         self.say = say
+        self._lock = lock
         self._finished: dict[str, tuple[str, Result]] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -43,16 +50,30 @@ class Journal:
         """
         if self.has(key, inputs):
             return self._finished[key][1]
-        self.say(f"measuring {key} …")
-        started = time.perf_counter()
-        result = run()
-        self.say(f"  {time.perf_counter() - started:.1f} s")
+        with self._alone():
+            self.say(f"measuring {key} …")
+            started = time.perf_counter()
+            result = run()
+            self.say(f"  {time.perf_counter() - started:.1f} s")
         given, at = _digest(inputs), time.strftime("%Y-%m-%dT%H:%M:%S")
         entry = {"key": key, "inputs": given, "at": at, "result": result}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry, ensure_ascii=False) + "\n")
         self._finished[key] = (given, result)
         return result
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock, if there is one, and let others have it first."""
+        if self._lock is None:
+            yield
+            return
+        import fcntl
+
+        time.sleep(_GIVE_WAY_SECONDS)
+        with self._lock.open("ab") as file:  # closing it gives the lock back
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def has(self, key: str, inputs: Any) -> bool:
         """Say whether a measurement was made with these inputs."""

@@ -94,10 +94,10 @@ def judge(model: str, tokens: int, fit: int | None) -> dict[str, Any]:
 
 def keep_log() -> list[str]:
     """Let llama.cpp's log go into a list, before a model is loaded."""
-    from ragjudge.judges.llama import native
+    from ragjudge.judges.llama.library import library as llama_cpp
 
     lines: list[str] = []
-    library = native._library()
+    library = llama_cpp()
 
     def keep(level: int, text: bytes, data: Any) -> None:
         lines.append(text.decode("utf-8", "replace"))

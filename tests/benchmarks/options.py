@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ class Bench:
         model: The model file.
         quick: Measure a few cases only, to see that everything works.
         timeout: Most seconds for one case of another library.
+        data: A folder of human-labelled rows, or None.
+        calibrations: Calibration files by the set of rows that they are for; ``""`` = for all others.
     """
 
     out: Path
@@ -29,6 +31,8 @@ class Bench:
     model: Path
     quick: bool
     timeout: float
+    data: Path | None = None
+    calibrations: Mapping[str, Path] = field(default_factory=dict)
 
     def measure(self, key: str, inputs: Any, run: Callable[[], Result]) -> Result:
         """Measure, or return what was measured before with this model and these inputs."""

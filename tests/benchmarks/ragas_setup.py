@@ -1,4 +1,4 @@
-"""What a comparison with Ragas needs: two virtual environments, and a server of the same model."""
+"""What a comparison with other libraries needs: virtual environments, and a server of the same model."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import Any
 from tests.benchmarks.process import MeasurementError
 
 RAGAS = ("ragas==0.4.3", "langchain-community<0.4", "langchain<1", "langchain-core<1", "langchain-openai<1")
+DEEPEVAL = ("deepeval==4.3.1",)
 SERVER = ("uvicorn", "fastapi", "pydantic-settings", "sse-starlette", "starlette-context<0.4", "PyYAML")
 """What llama-cpp-python's own server needs beside llama-cpp-python itself."""
 
@@ -26,11 +27,18 @@ WARM_UP = {"messages": [{"role": "user", "content": "Is water wet?"}], "max_toke
 """Asked once before the clock starts: it brings the model's pages in."""
 
 _START_SECONDS = 180.0
+_SETTINGS = ("CONFIDENT_", "DEEPEVAL_", "LOCAL_MODEL_", "OPENAI_", "USE_")
+"""Beginnings of the variables that would change how the other libraries run, or whom they tell of it."""
 
 
 def ragas_python(out: Path, say: Callable[[str], None]) -> Path:
     """Return the Python of Ragas' environment, made when it is missing."""
     return _environment(out / "ragas-venv", RAGAS, say)
+
+
+def deepeval_python(out: Path, say: Callable[[str], None]) -> Path:
+    """Return the Python of DeepEval's environment, made when it is missing."""
+    return _environment(out / "deepeval-venv", DEEPEVAL, say)
 
 
 def server_python(out: Path, say: Callable[[str], None]) -> Path:
@@ -145,11 +153,19 @@ class Server:
 
 def offline() -> dict[str, str]:
     """Return an environment in which nothing reports home and nothing is sent through a proxy."""
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if "proxy" not in name.lower() and not name.startswith(_SETTINGS)
+    }
     return {
         **kept,
         "RAGAS_DO_NOT_TRACK": "true",
         "HF_HUB_OFFLINE": "1",
         "ANONYMIZED_TELEMETRY": "false",
         "LANGCHAIN_TRACING_V2": "false",
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+        "DEEPEVAL_DISABLE_DOTENV": "1",
+        "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
+        "CONFIDENT_TRACE_FLUSH": "0",
     }

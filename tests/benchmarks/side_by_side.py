@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.benchmarks.clients import ask_client
 from tests.benchmarks.figures import Figure, Section, at_least, plain, shown
 from tests.benchmarks.process import measure_apart
-from tests.benchmarks.ragas_setup import Server, offline, ragas_python, server_python
+from tests.benchmarks.ragas_setup import Server, ragas_python, server_python
 
 if TYPE_CHECKING:
     from tests.benchmarks.journal import Result
@@ -22,6 +21,7 @@ NAME = "ragas"
 TITLE = "Ragas 0.4.3 and ragjudge with the same model file: short and longer contexts"
 
 CASES = Path(__file__).parent / "data" / "ragas_cases.json"
+CLIENT = Path(__file__).with_name("ragas_client.py")
 METRICS = {
     "short": ("faithfulness", "context_recall"),
     "long": ("faithfulness", "context_precision", "context_recall", "context_relevance"),
@@ -129,42 +129,9 @@ def theirs(bench: Bench, server: Server | None, group: str, case: dict[str, Any]
         assert server is not None
         python = ragas_python(bench.out, bench.journal.say)
         request = {"base_url": server.base_url, "metrics": inputs["metrics"], "case": case}
-        return score_with_ragas(python, server, request, bench.timeout)
+        return ask_client(CLIENT, python, server, request, bench.timeout)
 
     return bench.measure(key, inputs, ask)
-
-
-def score_with_ragas(python: Path, server: Server, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-    """Run the client for one case, and stop it when it takes too long."""
-    client = Path(__file__).with_name("ragas_client.py")
-    process = subprocess.Popen(
-        # -I: nothing of this folder or of this Python's environment is importable there.
-        [str(python), "-I", str(client)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env=offline(),
-    )
-    started = time.perf_counter()
-    late = False
-    try:
-        written, problems = process.communicate(json.dumps(request), timeout=timeout)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        written, problems = process.communicate()
-        late = True
-        server.stop()  # it would go on with a reply that nobody waits for
-    elapsed = time.perf_counter() - started
-    lines = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
-    metrics = {line.pop("metric"): line for line in lines}
-    for name in request["metrics"]:
-        if name not in metrics:
-            error = f"not done within {timeout:.0f} s" if late else problems[-500:] or "no result"
-            metrics[name] = {"value": None, "seconds": 0.0, "error": error, "calls": []}
-    seconds = elapsed if late else sum(metric["seconds"] for metric in metrics.values())
-    return {"metrics": metrics, "seconds": seconds, "late": late}
 
 
 # -- the table -------------------------------------------------------------------------------------------
