@@ -10,7 +10,7 @@ and each other line is one row of a cache, sorted by name::
 
 A line's digest covers its name and value, the header's the other lines. They detect damage, not forgery:
 whoever can write the file can write digests. The same rows give the same bytes. A new kind of record is a
-line in `entries.READERS`; a reader refuses kinds it does not know, instead of replaying half a bundle.
+line in `READERS`; a reader refuses kinds it does not know, instead of replaying half a bundle.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ import secrets
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from ragjudge.cache.entries import CALL, READERS, SCHEMA_ROW, entry_digest, is_whole
+from ragjudge.cache import entries
+from ragjudge.cache.calibrations import CALIBRATION, CalibrationEntry, read_calibration
+from ragjudge.cache.entries import CALL, SCHEMA_ROW, entry_digest
 from ragjudge.cache.memory import MemoryStore
 from ragjudge.errors import CacheError
 from ragjudge.judges.base import canonical_json, digest
@@ -38,6 +40,12 @@ BUNDLE_SCHEMA = 1
 
 MOST_BYTES = 1 << 30
 """Most bytes that a bundle may have when it is decompressed, 1 GiB; more is neither written nor read."""
+
+READERS: dict[str, Callable[[str, str], object | None]] = {
+    **entries.READERS,
+    CALIBRATION: read_calibration,
+}
+"""How each kind of record is verified: those of a cache, and what only a bundle carries."""
 
 _LEVEL = 9
 _KINDS = {prefix.rstrip("/") for prefix in READERS}
@@ -62,6 +70,15 @@ class BundleStore(MemoryStore):
     def location(self) -> str:
         """The file."""
         return str(self._path)
+
+    def calibrations(self, judge: str) -> dict[str, CalibrationEntry]:
+        """Return what the bundle says about the calibrations of a judge, by how each was asked for.
+
+        Args:
+            judge: The judge's fingerprint.
+        """
+        found = [read_calibration(row.name, row.text) for row in self._scan(CALIBRATION)]
+        return {entry.asked: entry for entry in found if entry is not None and entry.judge == judge}
 
     def _write(self, rows: Mapping[str, str]) -> None:
         """Keep nothing: a bundle is read."""
@@ -228,10 +245,12 @@ def _row(line: bytes, where: str) -> tuple[str, str]:
         whole, text = False, ""
     if not whole:
         _refuse(where, f"{_shown(name)} does not agree with its digest: it was changed or damaged")
-    if not is_whole(name, text):
-        _refuse(
-            where, f"{_shown(name)} does not follow from its content, or its answer is none to its request"
-        )
+    reader = READERS.get(name[: name.find("/") + 1])
+    if reader is None or reader(name, text) is None:
+        meaning = "its answer is none to its request"
+        if name.startswith(CALIBRATION):
+            meaning = "its calibration is not the one of that sha256"
+        _refuse(where, f"{_shown(name)} does not follow from its content, or {meaning}")
     return name, text
 
 

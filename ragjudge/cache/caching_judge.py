@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 from ragjudge.cache.entries import are_possible
 from ragjudge.cache.keys import key_of, request_of
 from ragjudge.cache.nearest import explain
-from ragjudge.cache.protocol import CallStore
+from ragjudge.cache.protocol import CallStore, CountedJudge
 from ragjudge.errors import PromptTooLongError, ReplayMissError
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.records import Call, CallFailure, Check, Outcome, Verdict
@@ -88,7 +88,7 @@ class _Question:
     indices: list[int]
 
 
-class CachingJudge(Judge):
+class CachingJudge(CountedJudge):
     """Replays what a store holds, asks a judge for the rest and stores each answer as it comes.
 
     The counters count distinct calls over the life of this object; a call that is asked again counts

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from ragjudge.cache.calibrations import CALIBRATION
 from ragjudge.cache.entries import CALL, JUDGE, read_call, read_judge, template_label
 from ragjudge.cache.rows import RowStore
 from ragjudge.records import Answer
@@ -50,7 +51,7 @@ def merge(store: RowStore, rows: Iterable[tuple[str, str]]) -> Merged:
 
     Args:
         store: Where they go; its `write_error` says whether they could be written.
-        rows: Rows that verify.
+        rows: Rows that verify. Calibrations among them are left out: what a store keeps is raw.
 
     Raises:
         CacheError: The store can not be read.
@@ -64,6 +65,8 @@ def merge(store: RowStore, rows: Iterable[tuple[str, str]]) -> Merged:
         for name, text in batch:
             if name.startswith(JUDGE):
                 ambiguous += _merge_judge(store, name, text)
+            elif name.startswith(CALIBRATION):
+                continue
             elif name not in stored:
                 new[name] = text
                 added += name.startswith(CALL)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ragjudge.records import Answer
+from ragjudge.judges.base import Judge
+from ragjudge.records import Answer, JudgeInfo
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -118,3 +120,43 @@ class CallStore(Protocol):
 
     def close(self) -> None:
         """Write what could not be written before, and let go of the files."""
+
+
+class CountedJudge(Judge):
+    """A judge behind a store: it knows how each call was settled, and how a report names it.
+
+    The counters count distinct calls over the life of the object.
+    """
+
+    @property
+    @abstractmethod
+    def calls_judged(self) -> int:
+        """Distinct calls that the judge below answered."""
+
+    @property
+    @abstractmethod
+    def calls_replayed(self) -> int:
+        """Distinct calls that the store answered."""
+
+    @property
+    @abstractmethod
+    def calls_failed(self) -> int:
+        """Distinct calls that nobody could answer."""
+
+    @property
+    def members(self) -> tuple[CountedJudge, ...]:
+        """The judges behind it that a report lists and counts: itself, or those of a panel."""
+        return (self,)
+
+    @property
+    def seats(self) -> tuple[CountedJudge, ...]:
+        """The judges of a panel, each as it is asked in our own words; empty for a single judge."""
+        return ()
+
+    def info(self) -> JudgeInfo:
+        """Return the judge as a report names it."""
+        return JudgeInfo(id=self.id, fingerprint=self.identity().fingerprint)
+
+    def calibrations(self) -> dict[str, dict[str, JsonValue]]:
+        """Return the calibrations that are applied to its verdicts as plain JSON data, by their sha256."""
+        return {}

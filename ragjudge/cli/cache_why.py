@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragjudge.cli.suite_calls import cache_option, judge_option, load, planned, window_option
+from ragjudge.cli.suite_calls import (
+    Asked,
+    Planned,
+    cache_option,
+    judge_option,
+    load,
+    planned,
+    tasks_of,
+    window_option,
+)
 from ragjudge.errors import UnknownNameError, UsageError
 from ragjudge.reports.printable import one_line, printable, shorten
 
 if TYPE_CHECKING:
     from ragjudge.cache.rows import RowStore
-    from ragjudge.judges.base import Identity, Judge
+    from ragjudge.planning import Task
     from ragjudge.records import Call
-    from ragjudge.runner import Task
 
 _CLAIM_WIDTH = 60
 
@@ -36,7 +45,7 @@ def why(
     metric: str,
     directory: Path | None,
     bundle: Path | None,
-    judge: str | None,
+    judges: tuple[str, ...],
     window: int | None,
 ) -> None:
     """Say for each call of METRIC on ROW of SUITE whether it is stored, and if not, why.
@@ -49,34 +58,47 @@ def why(
 
     if bundle is not None and directory is not None:
         raise UsageError("--cache and --bundle are both given; name the one to look into.")
-    loaded = load(suite, directory=directory, judge=judge, window=window, row=row)
-    tasks = list(planned(loaded.assembly))
+    loaded = load(suite, directory=directory, judges=judges, window=window, row=row)
+    tasks = list(tasks_of(loaded.assembly))
     wanted = [one for one in tasks if metric in (one[1].label, one[1].metric.name)]
     wanted = wanted or [one for one in tasks if metric.replace("-", "_") == one[1].metric.name]
     if not wanted:
-        known = sorted({task.label for _, task, _ in tasks})
+        known = sorted({task.label for _, task in tasks})
         raise UnknownNameError("metric", metric, known, where=f"{suite}, {row}")
     store: Any = open_store(loaded.place if bundle is None else Bundle(bundle), read_only=True)
     with store:
-        for provider, task, calls in wanted:
-            asked = loaded.assembly.judges[task.judge]
-            identity = identify(asked, store)
+        for provider, task in wanted:
+            found = (loaded.assembly.judges[key] for key in loaded.assembly.seated(task.judge))
+            asked = [Asked(judge, identify(judge, store)) for judge in found]
             place = f"{row}, {task.label}" + (f" of {provider}" if provider is not None else "")
-            click.echo(
-                f"{printable(place)}: judge {printable(asked.id)} ({identity.fingerprint[:12]}), mode "
-                f"{task.metric.mode}"
-            )
-            for line in _lines(task, calls, asked, identity, store):
-                click.echo(f"  {line}")
+            for number, plan in enumerate(planned(task, asked, store)):
+                judge, identity = asked[number]
+                click.echo(
+                    f"{printable(place)}: judge {printable(judge.id)} ({identity.fingerprint[:12]}), mode "
+                    f"{task.metric.mode}"
+                )
+                for line in _lines(plan, number, task, asked, store):
+                    click.echo(f"  {line}")
 
 
-def _lines(task: Task, calls: Sequence[Call], judge: Judge, identity: Identity, store: RowStore) -> list[str]:
+def _lines(plan: Planned, number: int, task: Task, asked: Sequence[Asked], store: RowStore) -> list[str]:
+    unknown = plan.checks is None
+    lines = [] if unknown and not plan.calls else _lines_of(plan.calls, number, task, asked, store)
+    if unknown:
+        lines.append("its checks depend on how its sentences are cut, which is not known yet")
+    return lines
+
+
+def _lines_of(
+    calls: Sequence[Call], number: int, task: Task, asked: Sequence[Asked], store: RowStore
+) -> list[str]:
     from ragjudge.cache.keys import key_of, request_of
     from ragjudge.cache.nearest import explain
 
     if not calls:
         return ["nothing is asked: there is nothing to judge"]
-    requests = [request_of(call, identity.fingerprint) for call in calls]
+    fingerprint = asked[number].identity.fingerprint
+    requests = [request_of(call, fingerprint) for call in calls]
     keys = [key_of(document) for document, _ in requests]
     stored = store.get_many(keys)
     missing = [number for number, key in enumerate(keys) if key not in stored]
@@ -90,17 +112,17 @@ def _lines(task: Task, calls: Sequence[Call], judge: Judge, identity: Identity, 
         else:
             lines.append(f"stored   {printable(about)}{_age(ages.get(key))}")
     if missing:
-        lines += _other_mode(task, judge, identity, store)
+        lines += _other_mode(number, task, asked, store)
     return lines
 
 
-def _other_mode(task: Task, judge: Judge, identity: Identity, store: RowStore) -> list[str]:
+def _other_mode(number: int, task: Task, asked: Sequence[Asked], store: RowStore) -> list[str]:
     """Look whether the metric's other mode was asked about the same sample."""
     from ragjudge.cache.keys import key_of, request_of
     from ragjudge.metrics.base import TwoModeMetric
     from ragjudge.metrics.registry import make_metric
 
-    if not isinstance(task.metric, TwoModeMetric) or judge.profile is not None:
+    if not isinstance(task.metric, TwoModeMetric) or any(each.judge.profile for each in asked):
         return []
     other = make_metric(
         task.metric.name,
@@ -108,8 +130,9 @@ def _other_mode(task: Task, judge: Judge, identity: Identity, store: RowStore) -
         by=task.metric.by,
         splitting=task.metric.splitting,
     )
-    calls = other.plan(task.sample).calls
-    found = store.get_many(key_of(request_of(call, identity.fingerprint)[0]) for call in calls)
+    calls = planned(replace(task, metric=other), asked, store)[number].calls
+    fingerprint = asked[number].identity.fingerprint
+    found = store.get_many(key_of(request_of(call, fingerprint)[0]) for call in calls)
     if not found:
         return []
     clause = f"the mode differs: {len(found)} of {len(calls)} calls of mode {other.mode} are stored"

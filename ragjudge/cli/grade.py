@@ -52,6 +52,7 @@ def grade(
     verbose: bool,
 ) -> int:
     """Grade the rows of DATA (.jsonl, .json or .csv) with one or more metrics."""
+    from ragjudge.cache.panel import Seating
     from ragjudge.cli.grading import grade_cells
     from ragjudge.datasets.load import load_samples
     from ragjudge.errors import ConfigError, DataError
@@ -69,7 +70,9 @@ def grade(
         make_metric(name, mode=mode, by=by if name == "context_precision" else None, splitting=splitting)
         for name in wanted
     ]
-    judge = options.open_judge()
+    judges = {str(number): judge for number, judge in enumerate(options.open_judges())}
+    panels = {"panel": Seating(tuple(judges))} if len(judges) > 1 else {}
+    key = next(iter((*panels, *judges)))
     samples = load_samples(data)
     if not samples:
         raise DataError(f"{data}: the file holds no rows.")
@@ -77,7 +80,13 @@ def grade(
         Cell(
             sample,
             tuple(
-                Task(metric.name, metric, sample, smallest.get(metric.name, metric.default_threshold))
+                Task(
+                    metric.name,
+                    metric,
+                    sample,
+                    smallest.get(metric.name, metric.default_threshold),
+                    judge=key,
+                )
                 for metric in metrics
             ),
         )
@@ -85,9 +94,11 @@ def grade(
     ]
     return grade_cells(
         cells,
-        {"": judge},
+        judges,
         place=options.place,
         replay=options.replay,
+        calibrations=dict.fromkeys(judges, options.choice),
+        panels=panels,
         outputs=outputs,
         quiet=quiet,
         verbose=verbose,

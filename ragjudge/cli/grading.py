@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ragjudge.records import Report
+from ragjudge.reports.numbers import counted, percent
 from ragjudge.reports.printable import printable
 
 if TYPE_CHECKING:
+    from ragjudge.agreement.choosing import Choice
+    from ragjudge.cache.panel import Seating
     from ragjudge.cache.protocol import CallStore
     from ragjudge.judges.base import Judge
     from ragjudge.reports.journal import Journal
@@ -31,6 +34,8 @@ def grade_cells(
     *,
     place: CachePlace,
     replay: bool,
+    calibrations: Mapping[str, Choice | None] | None = None,
+    panels: Mapping[str, Seating] | None = None,
     outputs: Sequence[Path] = (),
     quiet: bool = False,
     verbose: bool = False,
@@ -39,14 +44,18 @@ def grade_cells(
 
     Args:
         cells: The rows to be.
-        judges: The judges, by the keys that the cells' tasks name.
+        judges: The judges by their keys; the cells' tasks name these, or those of panels.
         place: The cache.
         replay: Ask no judge.
+        calibrations: The calibration that each judge is asked to have, by the same keys; what is missing or
+            None is the shipped one.
+        panels: Which judges decide together, by keys of their own.
         outputs: Files to write, checked already.
         quiet: Print the totals only.
         verbose: Print every failed claim.
     """
-    from ragjudge.cache.opening import open_caching_judge
+    from ragjudge.agreement.choosing import open_calibrated_judge
+    from ragjudge.cache.panel import with_panels
     from ragjudge.cli.interrupt import stop_on_interrupt
     from ragjudge.reports.journal import Journal
     from ragjudge.reports.page import open_console
@@ -59,15 +68,20 @@ def grade_cells(
     say_notices(store)
     journals = [Journal(path) for path in outputs if path.suffix.lower() == ".jsonl"]
     asked = {}
+    wishes = calibrations or {}
     try:
-        asked = {key: open_caching_judge(judge, store, replay=replay) for key, judge in judges.items()}
+        asked = {
+            key: open_calibrated_judge(judge, store, wishes.get(key), replay=replay)
+            for key, judge in judges.items()
+        }
         with (
             Progress(len(cells), open_console(stderr=True), quiet=quiet) as bar,
             stop_on_interrupt() as stop,
         ):
-            report = Runner(asked, observer=bar, sinks=[journal.add for journal in journals], stop=stop).run(
-                cells
-            )
+            together = with_panels(asked, panels or {})
+            report = Runner(
+                together, observer=bar, sinks=[journal.add for journal in journals], stop=stop
+            ).run(cells)
     except BaseException:
         for journal in journals:
             journal.close()
@@ -82,6 +96,7 @@ def grade_cells(
     if report.partial:
         _say_how_to_go_on(report, len(cells), journals, kept=place is not False)
         return INTERRUPTED
+    say_why_not_graded(report)
     return exit_code(report)
 
 
@@ -119,6 +134,20 @@ def _say_how_to_go_on(report: Report, total: int, journals: Sequence[Journal], *
         lines.append("Without a cache nothing was kept; the same command begins anew.")
     for line in lines:
         click.echo(printable(line), err=True)
+
+
+def say_why_not_graded(report: Report) -> None:
+    """Say on standard error why a run ends with exit code 3, where it does: what is missing, and why."""
+    if exit_code(report) != NOT_GRADED:
+        return
+    scores = [(row, label, score) for row in report.rows for label, score in row.scores.items()]
+    missing = [each for each in scores if each[2].status not in ("scored", "not_applicable")]
+    row, label, score = missing[0]
+    line = (
+        f"Error: {len(missing)} of {counted(len(scores), 'score')} could not be graded, and at least "
+        f"{percent(LEAST_COVERAGE)} must be. The first, {row.id}, {label}: {row.error or score.reason}"
+    )
+    click.echo(printable(" ".join(line.split())), err=True)
 
 
 def exit_code(report: Report) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from ragjudge import __version__
+from ragjudge.cli.lazy import LazyGroup
 from ragjudge.errors import RagjudgeError
 
 INTERRUPTED = 130
@@ -24,32 +24,12 @@ _COMMANDS = {
     "metrics": ("ragjudge.cli.metrics:metrics", "List the metrics and what they need."),
     "split": ("ragjudge.cli.split:split", "Show the sentences and claims of a text."),
     "models": ("ragjudge.cli.models:models", "List, get, add and check model files."),
+    "judge": ("ragjudge.cli.judge:judge", "Measure and calibrate judges against people."),
     "cache": ("ragjudge.cli.cache:cache", "Look after the stored answers."),
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called, so that help loads nothing."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which one needs them."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
-
-
-@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ragjudge")
 def cli() -> None:
     """Grade retrieval-augmented generation offline, with a local judge and a cache that replays.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import click
 
 from ragjudge.cli.options import format_option
+
+_WIDTH = 80
+_INDENT = " " * 4
 
 
 @click.command("metrics")
@@ -19,7 +23,6 @@ def metrics(form: str) -> None:
     for name in metric_names():
         for by in metric_class(name).variants or (None,):
             metric = make_metric(name, by=by)
-            summary = (type(metric).__doc__ or "").splitlines()[0]
             rows.append(
                 {
                     "name": name,
@@ -27,7 +30,7 @@ def metrics(form: str) -> None:
                     "needs": list(metric.requires),
                     "threshold": metric.default_threshold,
                     "modes": ["decomposed", "holistic"],
-                    "summary": summary,
+                    "summary": metric.summary,
                 }
             )
     if form == "json":
@@ -37,4 +40,6 @@ def metrics(form: str) -> None:
         title = f"{row['name']}[{row['by']}]" if row["by"] else str(row["name"])
         needs = ", ".join(row["needs"])  # type: ignore[arg-type]
         click.echo(f"{title:<27} needs {needs:<20} threshold {row['threshold']}")
-        click.echo(f"{'':<27} {row['summary']}")
+        click.echo(
+            textwrap.fill(str(row["summary"]), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        )

@@ -12,6 +12,7 @@ import click
 from ragjudge.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragjudge.agreement.choosing import Choice
     from ragjudge.gguf.memory import KvType
     from ragjudge.judges.base import Judge
     from ragjudge.judges.llama.settings import FlashAttention, Split
@@ -25,12 +26,19 @@ _SETTINGS = ("window", "threads", "gpu_layers", "flash_attention", "kv", "split"
 """Options that are settings of a judge."""
 
 
+calibration_option = click.option(
+    "--calibration",
+    metavar="FILE|none|shipped",
+    help="What corrects the judge's probabilities. [run: the suite's; --bundle: the bundle's; else shipped]",
+)
+
+
 @dataclass(frozen=True)
 class JudgeOptions:
     """Which judge to ask, how to run it, and where its answers are kept.
 
     Attributes:
-        judge: Name, path or ``fake``; None = the default.
+        judge: Name, path or ``fake``; several decide together; empty = the default.
         window: Longest prompt in tokens.
         threads: Worker threads.
         gpu_layers: Layers to offload, -1 = all.
@@ -39,13 +47,15 @@ class JudgeOptions:
         split: How several devices share a model.
         repack: False = weights stay as they are in the file.
         profile: How a model that was trained to check texts is asked.
+        calibration: ``shipped``, ``none`` or a file; None = a bundle's, else what the suite says, else the
+            shipped one.
         cache: The cache folder; None = the default one.
         no_cache: Keep answers in memory only.
         replay: Ask no judge; always so with a bundle.
         bundle: The bundle to answer from, in the place of a cache.
     """
 
-    judge: str | None
+    judge: tuple[str, ...]
     window: int | None
     threads: int | None
     gpu_layers: int | None
@@ -54,6 +64,7 @@ class JudgeOptions:
     split: Split | None
     repack: bool | None
     profile: str | None
+    calibration: str | None
     cache: Path | None
     no_cache: bool
     replay: bool
@@ -69,20 +80,75 @@ class JudgeOptions:
         return False if self.no_cache else self.cache
 
     @property
+    def choice(self) -> Choice | None:
+        """The calibration that is named, if one is."""
+        from ragjudge.agreement.choosing import choice_of
+
+        return choice_of(self.calibration, named=True)
+
+    @property
+    def given(self) -> list[str]:
+        """The options that are given, as the user wrote them."""
+        found = [
+            name
+            for name, value in vars(self).items()
+            if value is not None and value is not False and value != ()
+        ]
+        if self.bundle is not None:
+            found.remove("replay")  # it follows from the bundle
+        return [f"--{name.replace('_', '-')}" for name in found] + ["--no-repack"] * (self.repack is False)
+
+    @property
     def has_settings(self) -> bool:
         """Whether any setting of the judge is given."""
         return any(getattr(self, name) is not None for name in _SETTINGS)
 
-    def open_judge(self) -> Judge:
-        """Make the judge that the options name.
+    def open_judge(self, *, hidden: bool = False) -> Judge:
+        """Make the one judge that the options name.
+
+        Args:
+            hidden: Whether its verdicts keep the model's last hidden state.
 
         Raises:
+            UsageError: They name several.
             UnknownNameError: There is no such judge.
             ConfigError: A setting is out of its range.
         """
+        if len(self.judge) > 1:
+            raise UsageError(f"--judge is given {len(self.judge)} times; accepted here: one judge.")
+        return self._open(self.judge[0] if self.judge else None, hidden=hidden)
+
+    def open_judges(self) -> list[Judge]:
+        """Make the judges that the options name, each with the settings that are given; at least one.
+
+        Raises:
+            UsageError: There are too many, or one is named twice.
+            UnknownNameError: There is no such judge.
+            ConfigError: A setting is out of its range.
+        """
+        check_named_once(self.judge)
+        return [self._open(name) for name in self.judge or (None,)]
+
+    def _open(self, name: str | None, *, hidden: bool = False) -> Judge:
         from ragjudge.judges.registry import open_judge
 
-        return open_judge(self.judge, **{name: getattr(self, name) for name in _SETTINGS})
+        settings = {setting: getattr(self, setting) for setting in _SETTINGS}
+        return open_judge(name, hidden=hidden, **settings)
+
+
+def check_named_once(judges: Sequence[str]) -> None:
+    """Refuse a ``--judge`` that is given too often.
+
+    Raises:
+        UsageError: A judge is named twice, or there are more than a panel has.
+    """
+    if len(judges) > 1:
+        from ragjudge.cache.panel import check_size
+
+        check_size(len(judges), "--judge")
+        twice = next((name for place, name in enumerate(judges) if name in judges[:place]), None)
+        if twice is not None:
+            raise UsageError(f"--judge {twice} is given twice; a panel has each judge once.")
 
 
 def judge_options(command: F) -> F:
@@ -107,8 +173,10 @@ def judge_options(command: F) -> F:
         (
             click.option(
                 "--judge",
+                multiple=True,
                 metavar="ID",
-                help="Model name, path of a .gguf file, or fake. [run: the suite's; else $RAGJUDGE_JUDGE]",
+                help="Model name, path of a .gguf file, or fake; several judges grade by majority. "
+                "[run: the suite's; else $RAGJUDGE_JUDGE]",
             ),
             click.option("--window", type=click.IntRange(min=64), help="Longest prompt in tokens. [8192]"),
             click.option("--threads", type=click.IntRange(min=1), help="Threads. [one per physical core]"),
@@ -134,6 +202,7 @@ def judge_options(command: F) -> F:
             click.option(
                 "--profile", metavar="NAME", help="How a trained checker is asked, or none. [as known]"
             ),
+            calibration_option,
             click.option(
                 "--cache",
                 type=click.Path(path_type=Path, file_okay=False),
@@ -189,8 +258,9 @@ def splitting_options(command: F) -> F:
     for option in (
         click.option(
             "--claims",
-            type=click.Choice(["sentence", "clause"]),
-            help="Judge sentences, or the clauses of them that stand on their own. [sentence]",
+            type=click.Choice(["sentence", "clause", "judge"]),
+            help="Judge sentences, their clauses that stand on their own, or what the judge finds in them. "
+            "[sentence]",
         ),
         click.option(
             "--language", metavar="NAME", help="Language of the texts: its English name or code. [english]"

@@ -16,7 +16,8 @@ from ragjudge.cli.options import JudgeOptions, judge_options, report_options
 def run(options: JudgeOptions, suite: Path, outputs: tuple[Path, ...], quiet: bool, verbose: bool) -> int:
     """Grade SUITE, a YAML file: its rows, the outputs of its providers, its assertions.
 
-    --judge, and with it --window, --threads and --gpu-layers, replaces every judge of the suite.
+    --judge, and with it --window, --threads and --gpu-layers, replaces every judge of the suite; given
+    several times, these judges decide together, by majority.
     """
     from ragjudge.assembly import assemble
     from ragjudge.cli.grading import grade_cells
@@ -25,20 +26,23 @@ def run(options: JudgeOptions, suite: Path, outputs: tuple[Path, ...], quiet: bo
     from ragjudge.suites.load import load_suite
 
     check_outputs(outputs)
-    if options.judge is None and options.has_settings:
+    if not options.judge and options.has_settings:
         raise UsageError(
             "--window, --threads and --gpu-layers describe the judge of --judge, which is not given.",
             hint="or write them into the suite: `judge: {id: …, threads: 8}`",
         )
-    loaded = load_suite(suite, override_judge=options.judge is not None)
+    loaded = load_suite(suite, override_judge=bool(options.judge))
     check_outputs(outputs, inputs=[suite, *([loaded.dataset] if loaded.dataset else [])])
-    assembly = assemble(loaded, override=None if options.judge is None else options.open_judge())
+    assembly = assemble(loaded, override=options.open_judges() if options.judge else None)
+    named = options.choice
     place = loaded.cache if options.place is None and loaded.cache is not None else options.place
     return grade_cells(
         assembly.cells,
         assembly.judges,
         place=place,
         replay=options.replay,
+        calibrations=dict.fromkeys(assembly.judges, named) if named else assembly.calibrations,
+        panels=assembly.panels,
         outputs=outputs,
         quiet=quiet,
         verbose=verbose,

@@ -54,8 +54,9 @@ def score(
     form: str,
 ) -> int:
     """Score one answer with METRIC, e.g. faithfulness. See `ragjudge metrics`."""
-    from ragjudge.cache.opening import open_caching_judge
-    from ragjudge.cli.grading import exit_code, say_notices, say_write_error
+    from ragjudge.agreement.choosing import open_calibrated_judge
+    from ragjudge.cache.panel import Panel
+    from ragjudge.cli.grading import exit_code, say_notices, say_why_not_graded, say_write_error
     from ragjudge.errors import UsageError
     from ragjudge.metrics.registry import make_metric
     from ragjudge.records import Sample
@@ -77,14 +78,17 @@ def score(
     )
     smallest = check_threshold(made.default_threshold if threshold is None else threshold)
     task = Task(made.name, made, sample, smallest, on_empty)  # type: ignore[arg-type]
-    judge = options.open_judge()
+    judges = options.open_judges()
     with closing(open_store(options.place, read_only=options.replay)) as store:
         say_notices(store)
-        asked = open_caching_judge(judge, store, replay=options.replay)
+        opened = [
+            open_calibrated_judge(judge, store, options.choice, replay=options.replay) for judge in judges
+        ]
+        asked = Panel(opened) if len(opened) > 1 else opened[0]
         try:
             report = Runner({"": asked}).run([Cell(sample, (task,))])
         finally:
-            judge.close()
+            asked.close()
     say_write_error(store)
     result = report.rows[0].scores[made.name]
     if form == "json":
@@ -94,4 +98,5 @@ def score(
         from ragjudge.reports.terminal import print_score
 
         print_score(result, open_console())
+    say_why_not_graded(report)
     return exit_code(report)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,8 +13,10 @@ from ragjudge.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from ragjudge.assembly import Assembly
+    from ragjudge.cache.protocol import CallStore
+    from ragjudge.judges.base import Identity, Judge
+    from ragjudge.planning import Task
     from ragjudge.records import Call
-    from ragjudge.runner import Task
     from ragjudge.sessions import CachePlace
     from ragjudge.suites.spec import Suite
 
@@ -25,7 +27,13 @@ cache_option = click.option(
     metavar="DIR",
     help="The cache's folder. [default: $RAGJUDGE_CACHE, else a folder among your data]",
 )
-judge_option = click.option("--judge", metavar="ID", help="The judge, when the suite is run with --judge.")
+judge_option = click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="ID",
+    help="The judge, when the suite is run with --judge; as often as it is there.",
+)
 window_option = click.option("--window", type=click.IntRange(min=64), help="The window of --judge.")
 
 
@@ -45,15 +53,20 @@ class LoadedSuite:
 
 
 def load(
-    path: Path, *, directory: Path | None, judge: str | None, window: int | None, row: str | None = None
+    path: Path,
+    *,
+    directory: Path | None,
+    judges: Sequence[str],
+    window: int | None,
+    row: str | None = None,
 ) -> LoadedSuite:
     """Load a suite and produce its outputs.
 
     Args:
         path: The suite.
         directory: The cache that was named.
-        judge: The judge that replaces every other.
-        window: That judge's window.
+        judges: The judges that replace every other; none = the suite's.
+        window: The window of these.
         row: The only row that is wanted; the systems under test are then asked for no other.
 
     Raises:
@@ -61,30 +74,87 @@ def load(
         RagjudgeError: The suite cannot be loaded.
     """
     from ragjudge.assembly import assemble
+    from ragjudge.cli.options import check_named_once
     from ragjudge.judges.registry import open_judge
     from ragjudge.suites.load import load_suite
 
-    suite = load_suite(path, override_judge=judge is not None)
+    check_named_once(judges)
+    suite = load_suite(path, override_judge=bool(judges))
     if row is not None:
         cases = tuple(case for case in suite.cases if case.sample.id == row)
         if not cases:
             raise UnknownNameError("row", row, (case.sample.id for case in suite.cases), where=str(path))
         suite = suite.model_copy(update={"cases": cases})
-    override = None if judge is None else open_judge(judge, window=window)
+    override = [open_judge(judge, window=window) for judge in judges]
     place = suite.cache if directory is None else directory
     return LoadedSuite(suite, assemble(suite, override=override), place)
 
 
-def planned(assembly: Assembly) -> Iterator[tuple[str | None, Task, tuple[Call, ...]]]:
-    """Yield each task of the cells that have an output, with its provider and its calls.
+class Asked(NamedTuple):
+    """A judge whose calls are planned.
+
+    Attributes:
+        judge: The judge.
+        identity: Who that is.
+    """
+
+    judge: Judge
+    identity: Identity
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The calls that one judge is asked for a task.
+
+    Attributes:
+        preparation: Those that come before it can be planned.
+        checks: Those of its plan; None when one of the others is not stored, so that nobody can tell.
+    """
+
+    preparation: tuple[Call, ...]
+    checks: tuple[Call, ...] | None
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All that are known."""
+        return (*self.preparation, *(self.checks or ()))
+
+
+def tasks_of(assembly: Assembly) -> Iterator[tuple[str | None, Task]]:
+    """Yield each task of the cells that have an output, with the provider of that.
 
     Raises:
         DataError: A row lacks what a metric needs.
     """
-    from ragjudge.runner import plan_task, require_fields
+    from ragjudge.planning import require_fields
 
     for cell in assembly.cells:
         if cell.error is None:
             for task in cell.tasks:
                 require_fields(task)
-                yield cell.provider, task, plan_task(task, assembly.judges[task.judge]).calls
+                yield cell.provider, task
+
+
+def planned(task: Task, judges: Sequence[Asked], store: CallStore) -> list[Planned]:
+    """Plan a task without asking anybody: what must be known first is looked up.
+
+    Args:
+        task: The task.
+        judges: Its judge, or those of its panel, in their order.
+        store: Where their answers are.
+
+    Returns:
+        The calls of each of them. What comes first is asked of the first judge of a panel alone.
+    """
+    from ragjudge.cache.keys import key_of, request_of
+    from ragjudge.planning import plan_task, preparation_of
+
+    first, *others = judges
+    preparation = preparation_of(task, first.judge)
+    keys = [key_of(request_of(call, first.identity.fingerprint)[0]) for call in preparation]
+    stored = store.get_many(keys) if keys else {}
+    if len(stored) < len(set(keys)):
+        return [Planned(preparation, None), *(Planned((), None) for _ in others)]
+    answers = [stored[key] for key in keys]
+    checks = [plan_task(task, each.judge, answers).calls for each in judges]
+    return [Planned(preparation, checks[0]), *(Planned((), each) for each in checks[1:])]

@@ -6,7 +6,27 @@ silently ignored one. Only what is stored or reported lives here; working state 
 
 from __future__ import annotations
 
-from ragjudge.records.base import SCHEMA_VERSION, Mode, OnEmpty, Record, Status
+from ragjudge.records.agreement import (
+    Agreement,
+    AgreementPart,
+    CheckedRow,
+    CheckUsage,
+    Estimate,
+    Measures,
+    ReliabilityBin,
+    RocPoint,
+    WrongRow,
+)
+from ragjudge.records.base import (
+    LEAST_JUDGES,
+    MOST_JUDGES,
+    SCHEMA_VERSION,
+    Mode,
+    OnEmpty,
+    PanelBy,
+    Record,
+    Status,
+)
 from ragjudge.records.calls import (
     Answer,
     Call,
@@ -21,28 +41,43 @@ from ragjudge.records.calls import (
     Verdict,
     WindowVerdict,
 )
+from ragjudge.records.panel import PanelOutcome, PanelReply, PanelVerdict, Vote
 from ragjudge.records.report import JudgeInfo, MetricSummary, Report, Row, Usage
 from ragjudge.records.sample import Sample
 from ragjudge.records.scores import Item, Score
 
 __all__ = [
+    "LEAST_JUDGES",
+    "MOST_JUDGES",
     "SCHEMA_VERSION",
+    "Agreement",
+    "AgreementPart",
     "Answer",
     "Call",
     "CallFailure",
     "Check",
+    "CheckUsage",
+    "CheckedRow",
     "ChunkSpan",
+    "Estimate",
     "Item",
     "JudgeInfo",
+    "Measures",
     "MetricSummary",
     "Mode",
     "OnEmpty",
     "Outcome",
     "Oversize",
+    "PanelBy",
+    "PanelOutcome",
+    "PanelReply",
+    "PanelVerdict",
     "Prompt",
     "Record",
+    "ReliabilityBin",
     "Reply",
     "Report",
+    "RocPoint",
     "Row",
     "Sample",
     "Score",
@@ -50,5 +85,7 @@ __all__ = [
     "Status",
     "Usage",
     "Verdict",
+    "Vote",
     "WindowVerdict",
+    "WrongRow",
 ]

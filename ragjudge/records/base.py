@@ -12,6 +12,10 @@ SCHEMA_VERSION = 1
 Status = Literal["scored", "not_applicable", "judge_error", "skipped"]
 Mode = Literal["decomposed", "holistic"]
 OnEmpty = Literal["skip", "fail"]
+PanelBy = Literal["majority", "mean"]
+
+LEAST_JUDGES, MOST_JUDGES = 2, 9
+"""How many judges a panel has."""
 
 
 class Record(BaseModel):

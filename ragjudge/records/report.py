@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import computed_field
+from pydantic import Field, JsonValue, computed_field
 
 from ragjudge.records.base import SCHEMA_VERSION, Record
 from ragjudge.records.scores import Score
@@ -17,11 +17,14 @@ class JudgeInfo(Record):
         id: The reference as the user wrote it.
         fingerprint: sha256 over everything of the judge that can change an answer.
         calibration: sha256 of the calibration that was applied; None for raw probabilities.
+        uncalibrated: ``name@version`` of the templates that were asked and that the calibration does not
+            have, sorted: their probabilities are raw. Empty without a calibration.
     """
 
     id: str
     fingerprint: str
     calibration: str | None = None
+    uncalibrated: tuple[str, ...] = ()
 
 
 class Usage(Record):
@@ -60,6 +63,8 @@ class MetricSummary(Record):
         passed: Rows that passed.
         failed: Rows that failed, by value or because an empty case counts as a failure.
         errors: Rows without a value because of the judge.
+        disagreement: Share of the items judged by a panel on which its judges do not all say the same, in
+            [0, 1]; None without such items.
     """
 
     mean: float | None
@@ -68,6 +73,7 @@ class MetricSummary(Record):
     passed: int
     failed: int = 0
     errors: int = 0
+    disagreement: float | None = None
 
 
 class Row(Record):
@@ -100,6 +106,10 @@ class Report(Record):
     """Everything of a run; every output format is written from it.
 
     A run that was interrupted is `partial`: it has the rows that were complete, and has not passed.
+
+    Attributes:
+        calibrations: What was applied to verdicts, by the sha256 under which `judges` name it; in JSON it
+            stands after the rows.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -110,6 +120,7 @@ class Report(Record):
     summary: dict[str, MetricSummary]
     passed: bool
     rows: tuple[Row, ...]
+    calibrations: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 
     @computed_field  # type: ignore[prop-decorator]
     @property

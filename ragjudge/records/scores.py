@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ragjudge.records.base import Mode, Record, Status
+from ragjudge.records.panel import Vote
 
 
 class Item(Record):
@@ -18,12 +19,18 @@ class Item(Record):
         verdict: Whether it holds; None when its call failed.
         probability: P(positive label) in [0, 1]; None when its call failed.
         label_mass: The labels' share of the whole distribution in [0, 1]; low = it would use other words.
+        claim: What was judged, when that is one of several claims that a judge found in the piece; None = the
+            piece itself.
         chunk: Index of the chunk it belongs to or is best covered by.
         chunk_by: How `chunk` was found: by word overlap, or asked of the judge.
         windows: In how many windows the contexts were shown; None when one prompt held them all.
         window: Which of them decided, from 0.
         marginal: True when it is so close to the decision threshold that another machine could turn it.
         error: Why the call failed.
+        panel: What each judge of a panel says, in the order of the panel; where several questions decide
+            together, to the one that speaks most for the piece. None without a panel.
+        disagreement: Share of the judges that answered whose verdict is not the item's, in [0, 1]; None
+            without a panel.
     """
 
     text: str
@@ -32,12 +39,15 @@ class Item(Record):
     verdict: bool | None
     probability: float | None
     label_mass: float | None
+    claim: str | None = None
     chunk: int | None = None
     chunk_by: Literal["lexical", "judge"] | None = None
     windows: int | None = None
     window: int | None = None
     marginal: bool = False
     error: str | None = None
+    panel: tuple[Vote, ...] | None = None
+    disagreement: float | None = None
 
 
 class Score(Record):
@@ -51,6 +61,12 @@ class Score(Record):
             ``skipped`` (the row was not graded, e.g. because its provider failed).
         passed: Whether `value` reaches `threshold`; None when neither passed nor failed.
         threshold: Smallest passing value.
+        interval: Where the score lies with a probability of 95 %, as far as the probabilities of its
+            verdicts are right and independent of each other: the lower and the upper end, both in [0, 1].
+            Items whose call failed widen it, since they count as not holding in `value`. None when there
+            is no value, or when it comes from one call (holistic).
+        undecided: Whether `interval` leaves open on which side of `threshold` the score is; see
+            `metrics.uncertainty.is_undecided`. `passed` says on which side the count is, all the same.
         mode: ``decomposed`` or ``holistic``.
         reason: One or two sentences for a person.
         errors: Number of items whose call failed; each counts as not holding.
@@ -63,6 +79,8 @@ class Score(Record):
     status: Status
     passed: bool | None = None
     threshold: float | None = None
+    interval: tuple[float, float] | None = None
+    undecided: bool = False
     mode: Mode
     reason: str
     errors: int = 0

@@ -23,13 +23,16 @@ def render(report: Report) -> str:
     as fast as an indented one.
     """
     data = report.to_json()
-    rows, coverage = data.pop("rows"), data.pop("coverage")
+    rows, coverage, calibrations = data.pop("rows"), data.pop("coverage"), data.pop("calibrations")
 
     def written(ascii_only: bool) -> str:
         head = _dumps(data, ascii_only, indent=2).removesuffix("\n}")
         lines = ",\n".join(f"    {_dumps(row, ascii_only)}" for row in rows)
         listed = f"[\n{lines}\n  ]" if rows else "[]"
-        return f'{head},\n  "rows": {listed},\n  "coverage": {_dumps(coverage, ascii_only)}\n}}'
+        tail = f'"coverage": {_dumps(coverage, ascii_only)}'
+        if calibrations:  # hundreds of numbers each, so behind the rows and in one line
+            tail = f'"calibrations": {_dumps(calibrations, ascii_only)},\n  {tail}'
+        return f'{head},\n  "rows": {listed},\n  {tail}\n}}'
 
     return _document(written)
 

@@ -55,6 +55,20 @@ def comparison(value: float, threshold: float | None) -> tuple[str, str, str]:
     return left, relation, right
 
 
+def interval(low: float, high: float, threshold: float | None = None) -> str:
+    """Return an interval of scores, each end with as many decimals as beside the threshold in `comparison`.
+
+    Args:
+        low: Its lower end, in [0, 1].
+        high: Its upper end, in [0, 1].
+        threshold: Smallest passing value; None when there is none.
+
+    >>> interval(0.25, 0.75), interval(0.5, 0.69996, 0.7)
+    ('0.250–0.750', '0.500–0.69996')
+    """
+    return "–".join(comparison(end, threshold)[0] for end in (low, high))
+
+
 def probability(value: float | None) -> str:
     """Return a probability in [0, 1] with 2 decimals, as a bound where rounding would overstate it.
 

@@ -8,6 +8,7 @@ claim in another order than the judge read it.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 # Controls, format characters (bidi overrides, zero-width space, tags), surrogates, line separators.
 _UNSAFE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
@@ -16,6 +17,22 @@ _UNSAFE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _JOINERS = frozenset(["\u200c", "\u200d"])
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+# What an ASCII terminal has another sign for: an escape there would hide the words between the signs.
+_FOLDED = {
+    **dict.fromkeys("‘’‚‛′", "'"),
+    **dict.fromkeys("“”„‟″", '"'),
+    **dict.fromkeys("‐‑‒–−", "-"),
+    "—": "--",
+    "…": "...",
+    "‹": "<",
+    "›": ">",
+    "«": '"',
+    "»": '"',
+    "•": "*",
+    "\u00a0": " ",
+    "\u202f": " ",
+}
 
 # A letter may carry any number of marks that take no room; this many characters a cell is plenty.
 _CHARACTERS_PER_CELL = 4
@@ -26,7 +43,8 @@ def printable(text: str, encoding: str = "utf-8") -> str:
 
     Args:
         text: Any string, lone surrogates included.
-        encoding: Encoding of the terminal; what it does not hold is escaped as well.
+        encoding: Encoding of the terminal. What it does not hold is escaped as well; typographic quotes,
+            dashes and the like become their plain ASCII form instead.
 
     Returns:
         Text of one line, e.g. ``\x1b[2J`` (seven characters) for a clear-screen sequence.
@@ -34,7 +52,10 @@ def printable(text: str, encoding: str = "utf-8") -> str:
     safe = text
     if not text.isprintable():
         safe = "".join(_escaped(character) if _is_unsafe(character) else character for character in text)
-    return safe.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        return safe.encode(encoding).decode(encoding)
+    except UnicodeEncodeError:
+        return safe.translate(_folding(encoding)).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def one_line(text: str, encoding: str = "utf-8") -> str:
@@ -72,6 +93,20 @@ def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
         else:
             high = middle - 1
     return text[:low].rstrip() + ellipsis
+
+
+@lru_cache(maxsize=8)
+def _folding(encoding: str) -> dict[int, str]:
+    """Return what is folded in an encoding: of `_FOLDED`, the characters that it does not hold."""
+    return {ord(character): plain for character, plain in _FOLDED.items() if not _holds(encoding, character)}
+
+
+def _holds(encoding: str, character: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_unsafe(character: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from ragjudge.errors import UsageError
@@ -19,13 +19,17 @@ FORMATS: dict[str, Callable[[Report], str]] = {
 """Suffix, in lower case → the function that renders a report for it."""
 
 
-def check_output(path: Path) -> None:
+def check_output(path: Path, formats: Collection[str] = FORMATS.keys()) -> None:
     """Make sure, before any work is done, that a report can be written to ``path``.
+
+    Args:
+        path: The file.
+        formats: The suffixes that name a format, in lower case.
 
     Raises:
         UsageError: The suffix names no format, or the folder or file cannot be written.
     """
-    _renderer(path)
+    _require_format(path, formats)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; a report is written to a file.")
     if not path.parent.is_dir():
@@ -39,12 +43,15 @@ def check_output(path: Path) -> None:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
-def check_outputs(paths: Iterable[Path], *, inputs: Iterable[Path] = ()) -> None:
+def check_outputs(
+    paths: Iterable[Path], *, inputs: Iterable[Path] = (), formats: Collection[str] = FORMATS.keys()
+) -> None:
     """Check every output as `check_output` does, and that none of them is another output or an input.
 
     Args:
         paths: The outputs.
         inputs: Files that are read; a report must not take their place.
+        formats: See `check_output`.
 
     Raises:
         UsageError: An output cannot be written, is named twice, or is an input.
@@ -52,7 +59,7 @@ def check_outputs(paths: Iterable[Path], *, inputs: Iterable[Path] = ()) -> None
     read = list(inputs)
     seen: list[Path] = []
     for path in paths:
-        check_output(path)
+        check_output(path, formats)
         for other in read:
             if _is_same_file(path, other):
                 raise UsageError(f"{path}: is what is graded; a report needs a file of its own.")
@@ -72,7 +79,21 @@ def write_report(report: Report, path: Path) -> None:
     Raises:
         UsageError: The suffix names no format, or the file cannot be written.
     """
-    data = _renderer(path)(report).encode("utf-8")
+    _require_format(path, FORMATS)
+    write_text(FORMATS[path.suffix.lower()](report), path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text as UTF-8; the file is replaced whole or not at all.
+
+    Args:
+        text: The text.
+        path: The file; a link is followed.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    data = text.encode("utf-8")
     target = path.resolve()
     try:
         temporary = _temporary_beside(target)
@@ -90,12 +111,10 @@ def write_report(report: Report, path: Path) -> None:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
-def _renderer(path: Path) -> Callable[[Report], str]:
-    try:
-        return FORMATS[path.suffix.lower()]
-    except KeyError:
+def _require_format(path: Path, formats: Collection[str]) -> None:
+    if path.suffix.lower() not in formats:
         found = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
-        raise UsageError(f"{path}: {found} names no report format. Accepted: {', '.join(FORMATS)}.") from None
+        raise UsageError(f"{path}: {found} names no report format. Accepted: {', '.join(formats)}.")
 
 
 def _temporary_beside(target: Path) -> Path:

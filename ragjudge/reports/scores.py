@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ragjudge.records import Item, Score
 from ragjudge.reports import numbers
 from ragjudge.reports.page import ERROR, FAILED, NO_THRESHOLD, NOT_APPLICABLE, PASSED, STEP, Mark, Page
+from ragjudge.reports.totals import UNDECIDED
 
 MOST_LINES = 4
 """Lines of one piece of text shown in full: a chunk can be a page long."""
@@ -26,13 +27,19 @@ def score_mark(score: Score) -> Mark:
 
 
 def score_result(page: Page, score: Score) -> str:
-    """Return the value of a score against its threshold, or why there is none."""
+    """Return the value of a score with its interval, against its threshold, or why there is no value."""
     if score.value is None:
         word = _STATUS.get(score.status, score.status)
         return f"{word}, counts as failed" if score.passed is False else word
     value, relation, threshold = numbers.comparison(score.value, score.threshold)
-    shown = page.own(f"{value} {relation} {threshold}".strip())
-    return f"{shown}, {numbers.counted(score.errors, 'call')} failed" if score.errors else shown
+    if score.interval not in (None, (score.value, score.value), (0.0, 1.0)):  # those say nothing more
+        value += f" ({numbers.interval(*score.interval, score.threshold)})"
+    parts = [page.own(f"{value} {relation} {threshold}".strip())]
+    if score.undecided:
+        parts.append(UNDECIDED)
+    if score.errors:
+        parts.append(f"{numbers.counted(score.errors, 'call')} failed")
+    return ", ".join(parts)
 
 
 def print_row_score(page: Page, name: str, score: Score, name_width: int, *, verbose: bool) -> None:
@@ -77,7 +84,7 @@ def print_items(page: Page, items: Sequence[Item], *, indent: int, most_lines: i
     inner = indent + page.mark_width + 1
     room = max(page.width - inner - 2 - max(map(len, facts), default=0), _NARROWEST_TEXT)
     for item, fact in zip(items, facts, strict=True):
-        first, *rest = page.wrap(page.data(item.text), room, most_lines)
+        first, *rest = page.wrap(page.data(item.claim or item.text), room, most_lines)
         page.line(page.mark(_item_mark(item)), " ", page.pad(first, room), "  ", (fact, "dim"), indent=indent)
         for line in rest:
             page.line(line, indent=inner)
@@ -97,11 +104,27 @@ def _odds(item: Item) -> str:
     return "" if item.probability is None else numbers.equation(item.probability)
 
 
+def _votes(item: Item) -> str:
+    """Say how many judges of a panel that differs are on the side of the piece, e.g. ``2 of 3 judges``."""
+    if not item.disagreement:
+        return ""
+    votes = [vote.verdict for vote in item.panel or () if vote.verdict is not None]
+    return f"{sum(vote is item.verdict for vote in votes)} of {numbers.counted(len(votes), 'judge')}"
+
+
 def _facts(page: Page, items: Sequence[Item]) -> list[str]:
-    """Return what stands beside each text: ``~`` when marginal, the probability, the chunk from 1 on."""
+    """Return what stands beside each text.
+
+    That is ``~`` when marginal, the probability, how many judges say the same where not all do, and the
+    chunk from 1 on.
+    """
     odds = [_odds(item) for item in items]
     if any(item.marginal for item in items):
         odds = [f"{'~' if item.marginal else ' '} {odd}" for item, odd in zip(items, odds, strict=True)]
+    if any(item.disagreement for item in items):
+        width = max(map(len, odds))
+        votes = map(_votes, items)
+        odds = [f"{odd.ljust(width)}  {vote}".rstrip() for odd, vote in zip(odds, votes, strict=True)]
     width = max(map(len, odds), default=0)
     return [
         page.own(odd if item.chunk is None else f"{odd.ljust(width)}  chunk {item.chunk + 1}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ragjudge.records import JudgeInfo, Report, Row, Score
 from ragjudge.reports import numbers
+from ragjudge.reports.names import short_names
 from ragjudge.reports.page import ERROR, FAILED, NO_THRESHOLD, NOT_APPLICABLE, PASSED, STEP, Mark, Page, plain
 from ragjudge.reports.printable import one_line
 from ragjudge.reports.scores import MOST_LINES, print_items, print_row_score, score_mark, score_result
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDEST_ID = 24
+_WIDEST_PROVIDER = 16
 _FINGERPRINT_DIGITS = 12
 
 
@@ -30,7 +32,8 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
     page = Page(console)
     if not quiet:
         _print_rows(page, report.rows, verbose=verbose)
-        _print_totals(page, totals(report))
+        differ = any(summary.disagreement for summary in report.summary.values())
+        _print_totals(page, totals(report), differ=differ)
         page.wrapped((usage_line(report.usage), "dim"), hang=2)
         for judge in report.judges:
             page.wrapped((_judge_line(page, judge), "dim"), hang=2)
@@ -72,7 +75,7 @@ def summary_table(report: Report) -> str:
 def _print_rows(page: Page, rows: tuple[Row, ...], *, verbose: bool) -> None:
     names = [page.data(display_name(*entry)) for row in rows for entry in row.scores.items()]
     name_width = min(max(map(page.cells, names), default=0), page.width // 3)
-    ids = [_row_name(page, row) for row in rows]
+    ids = _row_names(page, rows)
     id_width = max(map(page.cells, ids), default=0)
     lines = {} if verbose else _one_line_results(page, rows)
     line_width = max(map(page.cells, lines.values()), default=0)
@@ -93,12 +96,14 @@ def _print_rows(page: Page, rows: tuple[Row, ...], *, verbose: bool) -> None:
         page.line()
 
 
-def _print_totals(page: Page, rows: list[Total]) -> None:
+def _print_totals(page: Page, rows: list[Total], *, differ: bool) -> None:
     if not rows:
         return
     columns = ["mean", "passed", "failed", "scored", "coverage"]
     if any(row.errors != "0" for row in rows):
         columns.insert(4, "errors")
+    if differ:
+        columns.append("differ")
     names = [page.data(row.name) for row in rows]
     cells = [[page.own(getattr(row, column)) for column in columns] for row in (HEADINGS, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -130,7 +135,9 @@ def _one_line_results(page: Page, rows: tuple[Row, ...]) -> dict[int, str]:
 
 def _lowest(row: Row) -> str:
     values = [score.value for score in row.scores.values() if score.value is not None]
-    return f"{numbers.counted(len(values), 'score')}, lowest {numbers.score(min(values))}" if values else ""
+    if not values:
+        return ""
+    return f"{numbers.counted(len(values), 'score')}, lowest {numbers.score(min(values))}"
 
 
 def _is_uneventful(row: Row) -> bool:
@@ -145,9 +152,15 @@ def _is_uneventful(row: Row) -> bool:
     )
 
 
-def _row_name(page: Page, row: Row) -> str:
-    name = row.id if row.provider is None else f"{row.id} [{row.provider}]"
-    return page.fit(page.data(name), _WIDEST_ID)
+def _row_names(page: Page, rows: tuple[Row, ...]) -> list[str]:
+    """Return what each row is called: its id, and its provider so that no two of them look alike."""
+    ids = [page.fit(page.data(row.id), _WIDEST_ID) for row in rows]
+    providers = [None if row.provider is None else page.data(row.provider) for row in rows]
+    shown = short_names(filter(None, providers), _WIDEST_PROVIDER, page.own("…"))
+    return [
+        name if provider is None else f"{name} [{shown.get(provider, '')}]"
+        for name, provider in zip(ids, providers, strict=True)
+    ]
 
 
 def _row_mark(row: Row) -> Mark:
@@ -165,4 +178,7 @@ def _judge_line(page: Page, judge: JudgeInfo) -> str:
     line = f"judge {page.data(judge.id)} ({page.data(judge.fingerprint[:_FINGERPRINT_DIGITS])})"
     if judge.calibration is None:
         return line
-    return f"{line}, calibrated ({page.data(judge.calibration[:_FINGERPRINT_DIGITS])})"
+    line += f", calibrated ({page.data(judge.calibration[:_FINGERPRINT_DIGITS])})"
+    if judge.uncalibrated:
+        line += f", but not {page.data(', '.join(judge.uncalibrated))}"
+    return line

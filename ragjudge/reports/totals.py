@@ -7,6 +7,9 @@ from typing import NamedTuple
 from ragjudge.records import Report, Score, Usage
 from ragjudge.reports import numbers
 
+UNDECIDED = "undecided"
+"""Said of a score whose interval leaves open whether it passes, though its value does pass or fail."""
+
 
 class Total(NamedTuple):
     """The figures of one metric, ready to be shown.
@@ -19,6 +22,7 @@ class Total(NamedTuple):
         scored: Scored rows of all rows.
         errors: Rows without a value because of the judge.
         coverage: Share of the rows that have a value or are not applicable.
+        differ: Share of the pieces on which the judges of a panel do not all say the same.
     """
 
     name: str
@@ -28,9 +32,10 @@ class Total(NamedTuple):
     scored: str
     errors: str
     coverage: str
+    differ: str
 
 
-HEADINGS = Total("", "mean", "passed", "failed", "scored/total", "errors", "coverage")
+HEADINGS = Total("", "mean", "passed", "failed", "scored/total", "errors", "coverage", "judges differ")
 
 
 def display_name(label: str, score: Score) -> str:
@@ -54,6 +59,7 @@ def totals(report: Report) -> list[Total]:
                 scored=numbers.ratio(summary.scored, summary.total),
                 errors=numbers.count(summary.errors),
                 coverage=numbers.percent(graded / len(scores) if scores else None),
+                differ=numbers.percent(summary.disagreement),
             )
         )
     return result
@@ -66,12 +72,12 @@ def verdict(report: Report) -> tuple[str, str]:
     row_counts = [
         (sum(passed is True for passed in rows), "passed"),
         (sum(passed is False for passed in rows), "failed"),
-        (sum(passed is None for passed in rows), "undecided"),
+        (sum(passed is None for passed in rows), "open"),
     ]
     score_counts = [
         (sum(score.passed is True for score in scores), "passed"),
         (sum(score.passed is False for score in scores), "failed"),
-        (sum(_is_undecided(score) for score in scores), "without a threshold"),
+        (sum(_has_no_threshold(score) for score in scores), "without a threshold"),
         (
             sum(score.status == "not_applicable" and score.passed is None for score in scores),
             "not applicable",
@@ -82,7 +88,9 @@ def verdict(report: Report) -> tuple[str, str]:
     word = "PASSED" if report.passed else "FAILED"
     if report.partial:  # rows are missing, so neither word would be true
         word = "PARTIAL"
-    return word, f"rows: {_listing(row_counts)}; scores: {_listing(score_counts)}"
+    counts = f"rows: {_listing(row_counts)}; scores: {_listing(score_counts)}"
+    undecided = sum(score.undecided for score in scores)  # of those that passed or failed
+    return word, f"{counts}; {numbers.count(undecided)} {UNDECIDED}" if undecided else counts
 
 
 def usage_line(usage: Usage) -> str:
@@ -105,7 +113,7 @@ def usage_line(usage: Usage) -> str:
     return "; ".join(", ".join(part) for part in (calls, tokens, times))
 
 
-def _is_undecided(score: Score) -> bool:
+def _has_no_threshold(score: Score) -> bool:
     return score.status == "scored" and score.passed is None
 
 

@@ -39,6 +39,8 @@ SERVER_OUT = {"api_key_env", "accept_models", "max_tokens", "concurrency", "time
 ENGINE = {"threads", "gpu_layers", "batch", "flash_attention", "split", "repack"}
 PREFIXES = {"prefix_store", "prefix_bytes"}
 PLACES = {"cache", "replay", "bundle"}
+CALIBRATION = {"calibration"}
+"""Applied to answers when they come out of the cache."""
 SPLITTING = {"language", "claims", "code", "abbreviations"}
 
 IN: dict[Any, set[str]] = {
@@ -55,7 +57,7 @@ IN: dict[Any, set[str]] = {
     HttpJudge: SERVER_IN,
     # Of path and entry the content's digest.
     LlamaJudge: {"path", "entry", "chat", "window", "profile", "hidden"},
-    FakeJudge: {"script", "score"},
+    FakeJudge: {"script", "score", "claims"},
     EngineSettings: {"kv", "hidden"},
     JudgeOptions: {"judge", "window", "kv", "profile"},
     open_judge: {"reference", "path", "chat", "window", "kv", "profile", "hidden", "server"},
@@ -73,24 +75,24 @@ OUT: dict[Any, set[str]] = {
     Template: {"reply_schema"},  # says the same as `grammar`, for judges that know none
     Sample: {"id", "metadata"},
     AssertionSpec: {"label", "threshold", "on_empty"},
-    JudgeSpec: {"id", "path"} | ENGINE | PREFIXES | SERVER_OUT,
+    JudgeSpec: {"id", "path"} | CALIBRATION | ENGINE | PREFIXES | SERVER_OUT,
     HttpSettings: SERVER_OUT,
     HttpJudge: {"id"} | SERVER_OUT,
     LlamaJudge: {"id", "settings"} | PREFIXES,
     FakeJudge: {"id"},
     EngineSettings: ENGINE | {"sequences"},
-    JudgeOptions: {"no_cache"} | ENGINE | PREFIXES | PLACES,
+    JudgeOptions: {"no_cache"} | CALIBRATION | ENGINE | PREFIXES | PLACES,
     open_judge: ENGINE | PREFIXES,
     Splitting: set(),
     TwoModeMetric: set(),
     ProviderSpec: set(),
     # What stands in the file of `dataset` is in `cases`.
-    Suite: {"path", "description", "dataset", "cache"} | PREFIXES,
+    Suite: {"path", "description", "dataset", "cache"} | CALIBRATION | PREFIXES,
     Case: set(),
     Task: {"label", "threshold", "on_empty"},
     Cell: {"provider", "error"},
-    Scorer: {"threshold", "on_empty"} | PLACES,
-    evaluate: {"progress"} | PLACES,
+    Scorer: {"threshold", "on_empty"} | CALIBRATION | PLACES,
+    evaluate: {"progress"} | CALIBRATION | PLACES,
 }
 
 

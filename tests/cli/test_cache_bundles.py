@@ -20,6 +20,7 @@ from ragjudge.cache.entries import read_call, read_judge
 from ragjudge.cache.store import Store
 from ragjudge.cli.main import run
 from ragjudge.errors import ReplayMissError, UsageError
+from ragjudge.judges.base import Identity
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
 from ragjudge.records import Verdict
@@ -64,6 +65,22 @@ def test_a_bundle_for_a_suite_holds_exactly_its_calls_and_its_judge(bundle: Path
     assert len(calls) == 4
     assert [judge.reference for judge in judges] == ["fake"]
     assert judges[0].identities == [dict(FakeJudge().identity().document)]
+
+
+def test_a_plain_export_leaves_out_judges_without_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Identity({"kind": "asked"})
+    with Store(tmp_path / "cache") as store:
+        store.remember_judge("judge", asked.document)
+        store.remember_judge("judge", {"kind": "asked", "window": 64})
+        store.remember_judge("somebody else", {"kind": "other"})
+        put(store, check("a question"), judge=asked)
+    target = tmp_path / "all.rjz"
+    assert run(["cache", "export", "-o", str(target), "--cache", str(tmp_path / "cache")]) == 0
+    assert "1 call, 1 judge, " in capsys.readouterr().out
+    (judge,) = [found for name, text in read_bundle(target).items() if (found := read_judge(name, text))]
+    assert (judge.reference, judge.identities) == ("judge", [{"kind": "asked"}])
 
 
 def test_two_exports_are_the_same_bytes(suite: Path, bundle: Path, tmp_path: Path) -> None:

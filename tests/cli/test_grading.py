@@ -168,12 +168,32 @@ def test_the_suites_own_cache_is_used_unless_another_is_named(suite: Path, tmp_p
     assert run(["run", str(suite), "-q", "--no-cache"]) == 1
 
 
-def test_too_little_graded_is_exit_code_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_graded_is_exit_code_3_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from ragjudge.judges.fake import FakeJudge
 
     monkeypatch.setattr("ragjudge.judges.registry.open_judge", lambda *_, **__: FakeJudge({BAD: None}))
     arguments = ["--judge", "fake", "--output", BAD, "--context", CONTEXT]
     assert run(["score", "faithfulness", *arguments]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "Error: 1 of 1 score could not be graded, and at least 90 % must be. "
+        "The first, sample, faithfulness: no call could be answered: "
+    )
+    rows = tmp_path / "rows.csv"
+    rows.write_text(f"id,answer,context\na,{BAD},{CONTEXT}\nb,{CONTEXT},{CONTEXT}\n", encoding="utf-8")
+    assert run(["grade", str(rows), "--judge", "fake", "-q", "-m", "faithfulness"]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Error: 1 of 2 scores could not be graded, ")
+    assert " The first, a, faithfulness: " in line
+
+
+def test_a_run_that_could_be_graded_says_nothing_about_it(
+    rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["grade", str(rows), "--judge", "fake", "-q", "-m", "faithfulness"]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from ragjudge.cli.split import split
-from ragjudge.errors import DataError, UnknownNameError
+from ragjudge.errors import DataError, ReplayMissError, UnknownNameError, UsageError
 
 TEXT = "Hello! Dr. Smith built it in 1889. Is it tall?"
 
@@ -48,6 +48,65 @@ def test_clauses_and_the_language_can_be_asked_for() -> None:
     rows = json.loads(run(text, "--format", "json", "--language", "de", "--claims", "clause"))
     assert [row["text"] for row in rows] == ["Er kam am 3. Mai 1900 an,", "und er war krank."]
     assert [row["judge_text"] for row in rows] == ["Er kam am 3. Mai 1900 an.", "Er war krank."]
+
+
+COMPOUND = "Paris is big, and it has a river. Rome is old."
+FAKE = ("--claims", "judge", "--judge", "fake", "--no-cache")
+
+
+def test_claims_that_the_judge_finds_stand_below_their_sentence() -> None:
+    assert run(COMPOUND, *FAKE).splitlines() == [
+        "1  claim   0-33  Paris is big, and it has a river.",
+        "                 judged as: Paris is big.",
+        "                 judged as: it has a river.",
+        "2  claim  34-46  Rome is old.",
+        "2 pieces, 3 claims",
+    ]
+    assert json.loads(run(COMPOUND, *FAKE, "--format", "json")) == [
+        {
+            "text": "Paris is big, and it has a river.",
+            "start": 0,
+            "end": 33,
+            "claim": True,
+            "reason": "",
+            "claims": ["Paris is big.", "it has a river."],
+        },
+        {"text": "Rome is old.", "start": 34, "end": 46, "claim": True, "reason": ""},
+    ]
+
+
+def test_a_sentence_that_stays_whole_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragjudge.judges.fake._cut", lambda sentence: ["Dogs bark.", "\x1b[2J Cats meow."])
+    why = "a claim has words that the sentence does not have"
+    assert run(COMPOUND, *FAKE).splitlines()[1] == f"                 one claim: {why}"
+    assert json.loads(run(COMPOUND, *FAKE, "--format", "json"))[0]["whole"] == why
+
+
+def test_the_judge_s_cuts_are_kept_and_replayed(tmp_path: Path) -> None:
+    options = ("--claims", "judge", "--judge", "fake", "--cache", str(tmp_path / "cache"))
+    first = run(COMPOUND, *options)
+    assert run(COMPOUND, *options, "--replay") == first
+    with pytest.raises(ReplayMissError, match="claims@1"):
+        CliRunner().invoke(split, ["A is B, and C.", *options, "--replay"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--judge", "fake"], "--judge belongs to --claims judge"),
+        (["--bundle", "b.rjz"], "--bundle belongs to --claims judge"),
+        (["--claims", "clause", "--no-repack"], "--no-repack belongs to --claims judge"),
+        (["--gpu-layers", "0"], "--gpu-layers belongs to --claims judge"),
+        ([*FAKE, "--calibration", "none"], "no verdict is asked for"),
+    ],
+)
+def test_options_about_a_judge_are_for_the_judge_s_claims(more: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        CliRunner().invoke(split, [COMPOUND, *more], catch_exceptions=False)
+
+
+def test_what_needs_no_judge_opens_none() -> None:
+    assert run("Rome is old.", "--claims", "judge", "--judge", "nowhere.gguf").endswith("1 claim\n")
 
 
 def test_what_the_judge_reads_is_shown_where_it_differs() -> None:

@@ -58,6 +58,8 @@ def test_a_score_is_written_with_the_fields_that_other_tools_read() -> None:
             "status": "scored",
             "passed": True,
             "threshold": 0.7,
+            "interval": None,
+            "undecided": False,
             "mode": "decomposed",
             "reason": "All claims are supported.",
             "errors": 0,
@@ -69,12 +71,15 @@ def test_a_score_is_written_with_the_fields_that_other_tools_read() -> None:
                     "verdict": True,
                     "probability": 0.93,
                     "label_mass": 0.99,
+                    "claim": None,
                     "chunk": 0,
                     "chunk_by": "lexical",
                     "windows": None,
                     "window": None,
                     "marginal": False,
                     "error": None,
+                    "panel": None,
+                    "disagreement": None,
                 }
             ],
         }
@@ -122,6 +127,23 @@ def test_a_report_survives_the_round_trip(tmp_path: Path) -> None:
     path.write_text(render(full_report()), encoding="utf-8")
     assert read_report(path) == full_report()
     assert render(read_report(path)) == path.read_text(encoding="utf-8")
+
+
+def test_an_interval_is_written_as_two_numbers_and_read_again(tmp_path: Path) -> None:
+    undecided = score(0.5, interval=(0.25, 0.75), undecided=True)
+    written = render(report(row("a", scores={"faithfulness": undecided})))
+    assert '"threshold": 0.7, "interval": [0.25, 0.75], "undecided": true, "mode"' in written
+    path = tmp_path / "report.json"
+    path.write_text(written, encoding="utf-8")
+    assert read_report(path).rows[0].scores["faithfulness"] == undecided
+
+
+def test_a_report_from_before_there_were_intervals_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    old = render(full_report()).replace('"interval": null, "undecided": false, ', "")
+    assert "interval" not in old
+    path.write_text(old, encoding="utf-8")
+    assert read_report(path) == full_report()
 
 
 def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:

@@ -37,6 +37,17 @@ def test_what_the_encoding_does_not_hold_is_escaped() -> None:
     assert printable("naïve ✓", "ascii") == "na\\xefve \\u2713"
 
 
+def test_typographic_signs_become_plain_ones_where_the_encoding_lacks_them() -> None:
+    text = "“It’s” — ‘so’ 1990–1995… „ja‟"
+    assert printable(text, "ascii") == '"It\'s" -- \'so\' 1990-1995... "ja"'
+    assert printable(text) == text
+
+
+def test_what_the_encoding_does_hold_is_never_folded() -> None:
+    assert printable("“naïve” ✓", "cp1252") == "“naïve” \\u2713"
+    assert printable("«oui» “no”", "latin-1") == '«oui» "no"'
+
+
 @given(any_text)
 def test_no_text_gets_a_control_character_through(text: str) -> None:
     categories = {

@@ -15,7 +15,7 @@ from ragjudge.reports.terminal import print_report, print_score, summary_table
 from tests.reports.examples import console, full_report, item, printed, report, score
 
 UNICODE = """\
-✗ apollo                    When did Apollo 11 land on the Moon, and who were t…
+✗ apollo          When did Apollo 11 land on the Moon, and who were the two ast…
     ✗ faithfulness               0.500 < 0.900, 1 call failed
       2 of 4 claims are supported.
       ✗ Neil Armstrong and Buzz Aldrin stayed on the surf…    P = 0.03   chunk 2
@@ -32,8 +32,8 @@ UNICODE = """\
       ✗ Claim number 5.                                                 P = 0.05
       … and 2 more
     ✓ tone (holistic)            1.000 ≥ 0.700
-✓ python                    Who created Python?               faithfulness 1.000
-! empty [python:rag.py:an…  What is the melting point of tungsten?
+✓ python          Who created Python?                         faithfulness 1.000
+! empty [answer]  What is the melting point of tungsten?
     – faithfulness               not applicable  The answer makes no claim.
     ! context_precision[claims]  judge error
       All 2 calls failed: the server closed the connection.
@@ -50,12 +50,12 @@ tone (holistic)            1.000       1       0           1/1       0     100 %
 judge qwen2.5-coder-1.5b (3fd0a1b2c3d4)
 judge models/other.gguf (0123456789ab), calibrated (fefefefefefe)
 
-FAILED  rows: 1 passed, 1 failed, 2 undecided; scores: 2 passed, 2 failed, 1
-  not applicable, 1 in error
+FAILED  rows: 1 passed, 1 failed, 2 open; scores: 2 passed, 2 failed, 1 not
+  applicable, 1 in error
 """
 
 ASCII_START = """\
-FAIL apollo                    When did Apollo 11 land on the Moon, and who w...
+FAIL apollo          When did Apollo 11 land on the Moon, and who were the tw...
     FAIL faithfulness               0.500 < 0.900, 1 call failed
          2 of 4 claims are supported.
          FAIL Neil Armstrong and Buzz Aldrin stayed on...     P = 0.03   chunk 2
@@ -72,13 +72,13 @@ FAIL apollo                    When did Apollo 11 land on the Moon, and who w...
          FAIL Claim number 5.                                           P = 0.05
          ... and 2 more
     ok   tone (holistic)            1.000 >= 0.700
-ok   python                    Who created Python?            faithfulness 1.000
-ERR  empty [python:rag.py:...  What is the melting point of tungsten?
+ok   python          Who created Python?                      faithfulness 1.000
+ERR  empty [answer]  What is the melting point of tungsten?
     n/a  faithfulness               not applicable  The answer makes no claim.
 """
 
 VERBOSE_START = """\
-✗ apollo                    When did Apollo 11 land on the Moon, and who were t…
+✗ apollo          When did Apollo 11 land on the Moon, and who were the two ast…
     ✗ faithfulness               0.500 < 0.900, 1 call failed
       2 of 4 claims are supported.
       ✓ Apollo 11 landed on 20 July 1969.                     P > 0.99   chunk 1
@@ -102,7 +102,7 @@ SUMMARY = """\
 faithfulness               0.750       1           2/3
 context_precision[claims]  0.125       0           1/2
 tone (holistic)            1.000       1           1/1
-FAILED  rows: 1 passed, 1 failed, 2 undecided; scores: 2 passed, 2 failed, 1 not applicable, 1 in error"""
+FAILED  rows: 1 passed, 1 failed, 2 open; scores: 2 passed, 2 failed, 1 not applicable, 1 in error"""
 
 
 def show(shown: Report, *, width: int = 80, encoding: str | None = None, **options: bool) -> str:
@@ -191,6 +191,34 @@ def test_a_passing_row_with_many_scores_names_the_lowest() -> None:
     assert line.endswith("  5 scores, lowest 0.800")
 
 
+def test_a_row_on_one_line_leaves_undecided_scores_to_the_totals() -> None:
+    undecided = score(0.9, interval=(0.5, 1.0), undecided=True)
+    (line,) = show_row(tone=undecided, recall=score(0.8))
+    assert line.endswith("  tone 0.900, recall 0.800")
+
+
+def test_an_interval_that_leaves_everything_open_is_not_shown() -> None:
+    open_score = score(0.5, interval=(0.0, 1.0), undecided=True, reason="Half.")
+    screen = console(encoding="ascii")
+    print_score(open_score, screen)
+    assert printed(screen).startswith("FAIL faithfulness  0.500 < 0.700, undecided\n")
+
+
+def test_the_undecided_are_counted_beside_the_passed_and_failed() -> None:
+    undecided = score(0.5, interval=(0.25, 0.75), undecided=True)
+    row = Row(id="a", passed=False, scores={"faithfulness": undecided, "recall": score(1.0)})
+    assert show(report(row, passed=False), quiet=True) == (
+        "FAILED  rows: 1 failed; scores: 1 passed, 1 failed; 1 undecided\n"
+    )
+
+
+def test_an_interval_is_plain_ascii_where_the_terminal_is() -> None:
+    undecided = score(0.5, interval=(0.25, 0.75), undecided=True, reason="Half.")
+    screen = console(encoding="ascii")
+    print_score(undecided, screen)
+    assert printed(screen).startswith("FAIL faithfulness  0.500 (0.250-0.750) < 0.700, undecided\n")
+
+
 def test_a_passing_row_with_a_failed_call_is_opened() -> None:
     failed = item("Lost.", None, error="timed out")
     shown = show_row(faithfulness=score(0.75, errors=1, items=(failed,), reason="3 of 4 hold."))
@@ -212,6 +240,19 @@ def test_a_passing_row_with_a_failed_call_is_opened() -> None:
             "· m  0.500, 1 call failed  Half.",
         ),
         ({"value": 0.69996, "reason": "Close."}, "✗ m  0.69996 < 0.70000  Close."),
+        (
+            {"value": 0.5, "interval": (0.25, 0.69996), "reason": "Half."},
+            "✗ m  0.500 (0.250–0.69996) < 0.700  Half.",
+        ),
+        (
+            {"value": 0.5, "interval": (0.25, 0.75), "undecided": True, "errors": 1, "reason": "Half."},
+            "✗ m  0.500 (0.250–0.750) < 0.700, undecided, 1 call failed  Half.",
+        ),
+        ({"value": 0.5, "interval": (0.5, 0.5), "reason": "Half."}, "✗ m  0.500 < 0.700  Half."),
+        (
+            {"value": 0.5, "interval": (0.25, 0.75), "threshold": None, "errors": 1, "reason": "Half."},
+            "· m  0.500 (0.250–0.750), 1 call failed  Half.",
+        ),
     ],
 )
 def test_every_kind_of_score_has_its_line(fields: dict[str, Any], line: str) -> None:
@@ -320,3 +361,13 @@ def test_importing_the_reports_loads_no_rich() -> None:
     modules = "json, numbers, page, printable, progress, registry, scores, terminal, totals"
     code = f"import sys; from ragjudge.reports import {modules}; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_providers_of_one_file_are_told_apart() -> None:
+    rows = [
+        Row(id="apollo", provider=f"python:a_folder/of_my_own/rag.py:{name}", scores={"tone": score(1.0)})
+        for name in ("answer", "answer_with_reranking")
+    ]
+    text = show(report(*rows))
+    assert "apollo [answer] " in text
+    assert "apollo [answer_with_rer…] " in text
