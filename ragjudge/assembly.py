@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ragjudge.errors import ConfigError
+from ragjudge.agreement.choosing import Choice, choice_of
+from ragjudge.cache.panel import Seating
+from ragjudge.errors import ConfigError, ProviderError, RagjudgeError
 from ragjudge.judges.base import Judge
 from ragjudge.judges.llama.prefix_store import parse_bound
 from ragjudge.judges.registry import open_judge
@@ -15,7 +17,7 @@ from ragjudge.providers.base import RECORDED, Provider, ProviderFailure, with_ou
 from ragjudge.providers.registry import open_provider
 from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
-from ragjudge.suites.spec import LLAMA_SETTINGS, SERVER_SETTINGS, AssertionSpec, JudgeSpec, Suite
+from ragjudge.suites.spec import LLAMA_SETTINGS, SERVER_SETTINGS, AssertionSpec, JudgeSpec, PanelSpec, Suite
 from ragjudge.text.splitting import Splitting
 
 
@@ -25,41 +27,47 @@ class Assembly:
 
     Attributes:
         cells: One for each provider and case, case by case.
-        judges: The judges, by the key that the cells' tasks name, in the order of their first use.
+        judges: The judges by their keys, in the order of their first use.
+        calibrations: What the suite says about the calibration of each, by the same keys; None = nothing.
+        panels: Which of the judges decide together, by keys of their own. A cell's task names the key of
+            a judge or of a panel.
     """
 
     cells: tuple[Cell, ...]
     judges: dict[str, Judge]
+    calibrations: dict[str, Choice | None]
+    panels: dict[str, Seating] = field(default_factory=dict)
+
+    def seated(self, key: str) -> tuple[str, ...]:
+        """Return the keys of the judges that answer what a task with this key asks."""
+        return self.panels[key].keys if key in self.panels else (key,)
 
 
-def assemble(suite: Suite, *, override: Judge | None = None) -> Assembly:
+def assemble(suite: Suite, *, override: Judge | Sequence[Judge] | None = None) -> Assembly:
     """Produce a suite's outputs, and make its cells and judges. No model is loaded.
 
     Args:
         suite: The suite.
-        override: Judges everything, whatever the suite says.
+        override: Judges everything, whatever the suite says; several decide by majority. Of calibrations
+            only the one that the suite names for all judges is left then.
 
     Raises:
         UnknownNameError: A judge or provider does not exist.
         ConfigError: A judge's setting is out of its range, or a provider's option is unknown.
         ProviderError: A provider cannot be used at all.
     """
-    base = suite.path.parent
-    providers = [open_provider(spec, base) for spec in suite.providers]
-    prefix_bytes = prefix_bound(suite)
-    judges: dict[str, Judge] = {}
+    providers = [_provider(suite, index) for index in range(len(suite.providers))]
+    judges = _Judges(suite, (override,) if isinstance(override, Judge) else tuple(override or ()))
     cells = []
     for case in suite.cases:
-        keys = [
-            _judge_key(spec.judge or suite.judge, judges, override, prefix_bytes) for spec in case.assertions
-        ]
-        for sample, provider, error in _outputs(case.sample, providers):
+        keys = [judges.key(spec.judge or suite.judge) for spec in case.assertions]
+        for sample, provider, error in _outputs(case.sample, providers, suite):
             tasks = tuple(
                 _task(sample, spec, key, suite.splitting)
                 for spec, key in zip(case.assertions, keys, strict=True)
             )
             cells.append(Cell(sample, tasks, provider=provider, error=error))
-    return Assembly(tuple(cells), judges)
+    return Assembly(tuple(cells), judges.opened, judges.calibrations, judges.panels)
 
 
 def prefix_bound(suite: Suite) -> int | None:
@@ -76,16 +84,28 @@ def prefix_bound(suite: Suite) -> int | None:
         raise ConfigError(f"{suite.path}: {error.message}") from error
 
 
-def _outputs(sample: Sample, providers: list[Provider]) -> Iterator[tuple[Sample, str | None, str | None]]:
+def _provider(suite: Suite, index: int) -> Provider:
+    try:
+        return open_provider(suite.providers[index], suite.path.parent)
+    except RagjudgeError as error:
+        raise error.within(f"{suite.path}: providers[{index}]")  # noqa: B904 - the very error, told where
+
+
+def _outputs(
+    sample: Sample, providers: list[Provider], suite: Suite
+) -> Iterator[tuple[Sample, str | None, str | None]]:
     """Yield the sample as each provider answers it, with the provider's name and its failure.
 
     A recorded output names no provider.
     """
     if not providers:
         yield sample, None, None
-    for provider in providers:
+    for index, provider in enumerate(providers):
         name = None if provider.name == RECORDED else provider.name
-        produced = provider.produce(sample)
+        try:
+            produced = provider.produce(sample)
+        except ProviderError as error:
+            raise error.within(f"{suite.path}: providers[{index}]")  # noqa: B904 - as above
         if isinstance(produced, ProviderFailure):
             yield sample, name, produced.reason
         else:
@@ -109,17 +129,43 @@ def _task(sample: Sample, spec: AssertionSpec, judge: str, splitting: Splitting)
     )
 
 
-def _judge_key(
-    spec: JudgeSpec | None, judges: dict[str, Judge], override: Judge | None, prefix_bytes: int | None
-) -> str:
-    """Return the key of the judge that a spec means; equal specs mean one judge."""
-    if override is not None:
-        judges.setdefault("", override)
-        return ""
-    key = "" if spec is None else spec.model_dump_json()
-    if key not in judges:
-        judges[key] = _open(spec, prefix_bytes)
-    return key
+class _Judges:
+    """The judges of a suite, opened as they are first named; equal specs mean one judge."""
+
+    def __init__(self, suite: Suite, override: tuple[Judge, ...]) -> None:
+        self._suite = suite
+        self._override = override
+        self._prefix_bytes = prefix_bound(suite)
+        self.opened: dict[str, Judge] = {}
+        self.calibrations: dict[str, Choice | None] = {}
+        self.panels: dict[str, Seating] = {}
+
+    def key(self, spec: JudgeSpec | PanelSpec | None) -> str:
+        """Return the key of the judge or panel that a spec means."""
+        if len(self._override) > 1:
+            keys = tuple(self._keep(str(n), judge, None) for n, judge in enumerate(self._override))
+            self.panels.setdefault("", Seating(keys))
+            return ""
+        if self._override:
+            return self._keep("", self._override[0], None)
+        if isinstance(spec, PanelSpec):
+            key = spec.model_dump_json()
+            self.panels.setdefault(key, Seating(tuple(map(self._single, spec.members)), spec.by))
+            return key
+        return self._single(spec)
+
+    def _single(self, spec: JudgeSpec | None) -> str:
+        key = "" if spec is None else spec.model_dump_json()
+        if key in self.opened:
+            return key
+        return self._keep(key, _open(spec, self._prefix_bytes), None if spec is None else spec.calibration)
+
+    def _keep(self, key: str, judge: Judge, calibration: str | None) -> str:
+        if key not in self.opened:
+            self.opened[key] = judge
+            wish = calibration or self._suite.calibration
+            self.calibrations[key] = choice_of(wish, base=self._suite.path.parent)
+        return key
 
 
 def _open(spec: JudgeSpec | None, prefix_bytes: int | None) -> Judge:

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+Error = TypeVar("Error", bound="RagjudgeError")
 
 
 class RagjudgeError(Exception):
@@ -38,6 +40,16 @@ class RagjudgeError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def within(self: Error, place: str) -> Error:
+        """Put the place in front of the message, and return the error.
+
+        Args:
+            place: What was being read when it was raised, e.g. ``"suite.yaml: providers[0]"``.
+        """
+        self.message = f"{place}: {self.message}"
+        self.args = (self.message,)
+        return self
 
 
 class UsageError(RagjudgeError):

@@ -20,7 +20,7 @@ from ragjudge.text.splitting import Splitting, given_options
 if TYPE_CHECKING:
     from ragjudge.providers.base import Provider
     from ragjudge.runner import Cell
-    from ragjudge.sessions import CachePlace
+    from ragjudge.sessions import CachePlace, Llm
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,15 @@ class Evaluation:
 def evaluate(
     agent_fn: Callable[[str], Any] | None = None,
     dataset: Iterable[Mapping[str, Any] | Sample] | str | os.PathLike[str] = (),
-    scorers: Sequence[str | Scorer | Metric] = (),
+    scorers: str | Scorer | Metric | Sequence[str | Scorer | Metric] = (),
     *,
     context: str | Sequence[str] | None = None,
     contexts: Sequence[str] | None = None,
-    llm: str | os.PathLike[str] | Judge | None = None,
+    llm: Llm = None,
     cache: CachePlace = None,
     replay: bool = False,
     bundle: str | os.PathLike[str] | None = None,
+    calibration: str | os.PathLike[str] | None = None,
     language: str | None = None,
     claims: ClaimMode | None = None,
     code: CodeMode | None = None,
@@ -83,13 +84,14 @@ def evaluate(
         agent_fn: Gets a row's question; returns its answer, or a mapping with ``output`` and
             ``contexts``. None = the rows carry recorded outputs.
         dataset: Rows, or the path of a data file. A row's column names may be those of other libraries.
-        scorers: Metric names, `Scorer` objects, or metrics of your own.
+        scorers: Metric names, `Scorer` objects, or metrics of your own; a single one need not be in a list.
         context: Context for the rows that have none of their own; a string is one chunk.
         contexts: The same as chunks, in rank order.
-        llm: The judge of scorers that name none.
+        llm: The judge of scorers that name none, or several in a list; see `Scorer`.
         cache: A cache folder for all judge calls; None = the default one; False = none.
         replay: Answer from the cache alone.
         bundle: A bundle to replay in the place of a cache.
+        calibration: How probabilities are calibrated, for scorers that do not say; see `Scorer`.
         language: Language of the rows that name none, for scorers that name none; see `Scorer`.
         claims: What claims are, for scorers that do not say; see `Scorer`.
         code: What to do with fenced code, for scorers that do not say; see `Scorer`.
@@ -100,23 +102,29 @@ def evaluate(
         The graded rows. A row whose `agent_fn` call fails is graded as failed, and the others go on.
 
     Raises:
-        UsageError: No scorer or no row is given, or a scorer is none.
+        UsageError: No scorer or no row is given, or an argument is of no accepted kind.
         UnknownNameError: The splitter does not know a language, or has no such kind of claims.
-        ConfigError: ``claims`` is given and no scorer counts any.
+        ConfigError: ``claims`` is given and no scorer counts any; or a calibration cannot be read, or is
+            another judge's.
         DataError: A row lacks what a scorer needs.
         JudgeUnavailableError: There is no judge to ask.
         ReplayMissError: With ``replay=True``, a call is not in the cache.
     """
     from ragjudge.datasets.load import load_samples, samples_from_rows
+    from ragjudge.datasets.values import describe
     from ragjudge.providers.python_callable import from_callable
     from ragjudge.runner import Runner
-    from ragjudge.sessions import cache_place, shared_caching_judge
+    from ragjudge.sessions import cache_place, check_judge, shared_caching_judge
 
     place = cache_place(cache, bundle)
+    check_judge(llm, calibration)
+    scorers = _as_list(scorers)
     if not scorers:
         raise UsageError("evaluate needs scorers, e.g. scorers=['faithfulness'].")
     if isinstance(dataset, (str, os.PathLike)):
         samples = load_samples(Path(dataset))
+    elif isinstance(dataset, Mapping) or not isinstance(dataset, Iterable):
+        raise UsageError(f"dataset is {describe(dataset)}; accepted: rows, or the path of a data file.")
     else:
         samples = samples_from_rows(dataset)
     if not samples:
@@ -125,12 +133,15 @@ def evaluate(
     made = [_as_scorer(scorer, llm, told) for scorer in scorers]
     if claims is not None:
         check_counts_claims((scorer.name for scorer in made), "claims=")
-    keys: dict[str, Any] = {}
-    judge_of = [_judge_key(scorer, llm, keys) for scorer in made]
+    keys: dict[str, tuple[Any, str | os.PathLike[str] | None]] = {}
+    judge_of = [_judge_key(scorer, llm, calibration, keys) for scorer in made]
     common = as_chunks(context, contexts)
     provider = None if agent_fn is None else from_callable(agent_fn)
     cells = [_cell(sample, provider, common, made, judge_of) for sample in samples]
-    judges = {key: shared_caching_judge(given, place, replay=replay) for key, given in keys.items()}
+    judges = {
+        key: shared_caching_judge(given, place, replay=replay, calibration=wish)
+        for key, (given, wish) in keys.items()
+    }
     if not progress:
         return Evaluation(Runner(judges).run(cells))
     from ragjudge.reports.page import open_console
@@ -140,9 +151,17 @@ def evaluate(
         return Evaluation(Runner(judges, observer=bar).run(cells))
 
 
-def _as_scorer(
-    scorer: str | Scorer | Metric, llm: str | os.PathLike[str] | Judge | None, told: Mapping[str, Any]
-) -> Scorer:
+def _as_list(scorers: str | Scorer | Metric | Sequence[str | Scorer | Metric]) -> list[str | Scorer | Metric]:
+    if isinstance(scorers, (str, Scorer, Metric)):
+        return [scorers]
+    if not isinstance(scorers, Iterable):
+        raise UsageError(
+            f"scorers is a {type(scorers).__name__}; accepted: a metric's name, a Scorer, a Metric, a list."
+        )
+    return list(scorers)
+
+
+def _as_scorer(scorer: str | Scorer | Metric, llm: Llm, told: Mapping[str, Any]) -> Scorer:
     if isinstance(scorer, Scorer):
         return scorer.with_splitting(told)
     if isinstance(scorer, str):
@@ -154,11 +173,21 @@ def _as_scorer(
     )
 
 
-def _judge_key(scorer: Scorer, llm: str | os.PathLike[str] | Judge | None, keys: dict[str, Any]) -> str:
-    """Return the runner's key of a scorer's judge; the same judge has one key."""
+def _judge_key(
+    scorer: Scorer,
+    llm: Llm,
+    calibration: str | os.PathLike[str] | None,
+    keys: dict[str, tuple[Any, str | os.PathLike[str] | None]],
+) -> str:
+    """Return the runner's key of a scorer's judge; the same judge with the same calibration has one key."""
+    from ragjudge.sessions import judges_of
+
     given = scorer.llm if scorer.llm is not None else llm
-    key = f"object {id(given)}" if isinstance(given, Judge) else f"reference {given}"
-    keys[key] = given
+    wish = scorer.calibration if scorer.calibration is not None else calibration
+    judges, by = judges_of(given)
+    names = [f"object {id(each)}" if isinstance(each, Judge) else f"reference {each}" for each in judges]
+    key = f"{names}, by {by}, calibration {wish}"
+    keys[key] = (given, wish)
     return key
 
 

@@ -1,79 +1,43 @@
-"""Runs cells through the stages: plan, replay, judge, score.
+"""Runs cells through the stages: prepare, plan, replay, judge, score.
 
-All questions of a plan window are known before its first token is decoded, so that the judge can share
-every prefix among them. A window is a few hundred calls: rows are finished one after another and memory
-stays bounded for any number of rows. Rows with equal contexts are brought together first, so that a
-window's edge rarely parts them; where it does, their shared prefix is decoded once per window.
+Both stages of calls go window by window (see `planning`): rows are finished one after another. A prefix that
+several windows share is decoded once in each.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ragjudge import __version__
-from ragjudge.cache.caching_judge import CachingJudge, CallsMissingError, replay_miss
+from ragjudge.cache.caching_judge import CallsMissingError, replay_miss
+from ragjudge.cache.protocol import CountedJudge
 from ragjudge.errors import DataError, PromptTooLongError
-from ragjudge.judges.base import Judge
-from ragjudge.metrics.base import Metric, Plan
-from ragjudge.metrics.profiled import plan_in_profile
 from ragjudge.metrics.summary import summarise
+from ragjudge.metrics.uncertainty import is_undecided
+from ragjudge.planning import (
+    WINDOW_CALLS,
+    Cell,
+    Pending,
+    Task,
+    Workload,
+    plan_windows,
+    preparation_windows,
+    require_fields,
+    tasks_of,
+)
 from ragjudge.records import (
     Call,
     CallFailure,
-    JudgeInfo,
-    OnEmpty,
-    Outcome,
     Report,
     Row,
-    Sample,
     Score,
     Usage,
 )
 
-WINDOW_CALLS = 256
-"""Calls that are planned together; a window ends with the task that reaches this number."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """One score to be computed.
-
-    Attributes:
-        label: The name of the score within its row.
-        metric: What computes it.
-        sample: What it is computed for: the row's sample, or one with a context or reference of the
-            assertion's own.
-        threshold: Smallest passing value, in [0, 1].
-        on_empty: What an empty case means; None = what the metric says.
-        judge: Key of the judge among the runner's.
-    """
-
-    label: str
-    metric: Metric
-    sample: Sample
-    threshold: float
-    on_empty: OnEmpty | None = None
-    judge: str = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A row of the report to be: a sample, the provider of its output, and the scores it needs.
-
-    Attributes:
-        sample: The sample, output included.
-        tasks: The scores, in the order of the report.
-        provider: Name of the provider; None for a recorded output.
-        error: Why there is no output; the cell's scores are then skipped and fail.
-    """
-
-    sample: Sample
-    tasks: tuple[Task, ...]
-    provider: str | None = None
-    error: str | None = None
+__all__ = ["WINDOW_CALLS", "Cell", "Observer", "Runner", "Task"]
 
 
 class Observer(Protocol):
@@ -89,18 +53,23 @@ class Observer(Protocol):
         """Count a row whose scores are complete."""
 
 
-@dataclass
-class _Pending:
-    """A planned task that waits for its answers."""
+@dataclass(frozen=True)
+class _Pass:
+    """One time through all tasks of a judge.
 
-    cell: int
-    task: Task
-    plan: Plan
-    outcomes: list[Outcome | None]
-    left: int = field(init=False)
+    Attributes:
+        key: The key that the tasks name.
+        judge: Who is asked about them.
+        preparer: Who is asked what must be known before that.
+        settled: Told of each task when its last outcome is there.
+        told: Whether the observer hears of the calls.
+    """
 
-    def __post_init__(self) -> None:
-        self.left = len(self.outcomes)
+    key: str
+    judge: CountedJudge
+    preparer: CountedJudge
+    settled: Callable[[Pending], None] = lambda pending: None
+    told: bool = True
 
 
 class Runner:
@@ -108,7 +77,9 @@ class Runner:
 
     Args:
         judges: The judges by the key that tasks name. They are asked one after another, each for all its
-            tasks, so that one model is open at a time.
+            tasks, so that one model is open at a time; those of a panel likewise, before it puts together
+            what they answered. What must be known before a task can be planned is asked of the first judge
+            of a panel alone: all its judges judge the same pieces.
         observer: Told how the run proceeds.
         sinks: Given each row while the run goes on: in input order, as soon as its scores are complete.
         stop: Asked between answers whether to stop there. When it is given, Ctrl-C stops as well, and the
@@ -117,7 +88,7 @@ class Runner:
 
     def __init__(
         self,
-        judges: Mapping[str, CachingJudge],
+        judges: Mapping[str, CountedJudge],
         *,
         observer: Observer | None = None,
         sinks: Sequence[Callable[[Row], None]] = (),
@@ -130,8 +101,7 @@ class Runner:
         self._rows_given = 0
         self._cells: Sequence[Cell] = ()
         self._scores: list[dict[str, Score]] = []
-        self._tasks_planned = 0
-        self._calls_planned = 0
+        self._workload = Workload(0)
 
     def run(self, cells: Sequence[Cell]) -> Report:
         """Grade all cells.
@@ -154,7 +124,15 @@ class Runner:
                     require_fields(task)
         self._cells = cells
         self._scores = [{} for _ in cells]
-        self._tasks_planned = self._calls_planned = self._rows_given = 0
+        self._workload = Workload(
+            sum(
+                max(1, len(self._judges[task.judge].seats))
+                for cell in cells
+                if cell.error is None
+                for task in cell.tasks
+            )
+        )
+        self._rows_given = 0
         for number, cell in enumerate(cells):
             if cell.error is not None:
                 for task in cell.tasks:
@@ -170,15 +148,13 @@ class Runner:
         partial = len(rows) < len(cells)
         return Report(
             ragjudge_version=__version__,
-            judges=tuple(
-                JudgeInfo(id=judge.id, fingerprint=judge.identity().fingerprint)
-                for judge in self._judges.values()
-            ),
+            judges=tuple(dict.fromkeys(judge.info() for judge in self._members())),
             usage=self._usage(time.perf_counter() - started),
             partial=partial,
             summary=summarise(rows),
             passed=not partial and all(row.passed is not False for row in rows),
             rows=rows,
+            calibrations={k: v for judge in self._judges.values() for k, v in judge.calibrations().items()},
         )
 
     def _run_judges(self) -> None:
@@ -192,58 +168,105 @@ class Runner:
     def _stopping(self) -> bool:
         return self._stop is not None and self._stop()
 
-    def _run_judge(self, key: str, judge: CachingJudge) -> None:
-        missing: list[str] = []
-        for window in plan_windows(_tasks_of(key, self._cells), judge):
+    def _members(self) -> list[CountedJudge]:
+        """Return all judges, those of panels included, each once."""
+        members = [member for judge in self._judges.values() for member in judge.members]
+        return list({id(member): member for member in members}.values())
+
+    def _run_judge(self, key: str, judge: CountedJudge) -> None:
+        first = judge.seats[0] if judge.seats else judge
+        for seat in judge.seats:
+            self._go_through(_Pass(key, seat, first))
+            seat.close()
             if self._stopping():
                 return
-            calls = [call for pending in window for call in pending.plan.calls]
-            owners = [(pending, slot) for pending in window for slot in range(len(pending.plan.calls))]
-            self._expect(window, calls)
+        self._go_through(_Pass(key, judge, first, self._finish, told=not judge.seats))
+
+    def _go_through(self, now: _Pass) -> None:
+        """Plan and ask all tasks of a judge, window by window."""
+        missing: list[str] = []
+        for window in plan_windows(self._prepared(now, missing), now.judge):
+            if self._stopping():
+                return
+            if now.told:
+                self._workload.planned(window)
+                self._expect()
             for pending in window:
                 if not pending.left:
-                    self._finish(pending)
-            try:
-                self._ask(judge, calls, owners)
-            except PromptTooLongError as error:
-                raise _with_place(error, calls, owners) from error
-            except CallsMissingError as error:
-                missing += [
-                    f"{_place(owners[entry.index][0])} "
-                    f"({entry.call.template}@{entry.call.version}): {entry.nearest}"
-                    for entry in error.missing
-                ]
+                    now.settled(pending)
+            missing += self._ask(now.judge, window, now.settled, told=now.told)
         if missing:
-            raise replay_miss(missing, judge.id)
+            raise replay_miss(missing, now.judge.id)
+
+    def _prepared(self, now: _Pass, missing: list[str]) -> Iterator[Pending]:
+        """Yield a judge's tasks when what they must know first is known.
+
+        Args:
+            now: What is gone through.
+            missing: Gets a line for each call that a replay lacks; its task is not yielded.
+        """
+        asked = now.told and now.judge is now.preparer
+        for window in preparation_windows(tasks_of(now.key, self._cells), now.preparer):
+            if now.told:
+                self._workload.prepared(window, asked=asked)
+            if any(pending.calls for pending in window):
+                if now.told:
+                    self._expect()
+                missing += self._ask(now.preparer, window, told=asked)
+                if self._stopping():
+                    return
+            yield from (pending for pending in window if not pending.left)
 
     def _ask(
-        self, judge: CachingJudge, calls: Sequence[Call], owners: Sequence[tuple[_Pending, int]]
-    ) -> None:
+        self,
+        judge: CountedJudge,
+        window: Sequence[Pending],
+        settled: Callable[[Pending], None] = lambda pending: None,
+        *,
+        told: bool,
+    ) -> list[str]:
+        """Ask all calls of a window together.
+
+        Args:
+            judge: The judge.
+            window: The tasks; they get the outcomes.
+            settled: Told of each task when its last outcome is there.
+            told: Whether the observer hears of these calls: it hears of each once.
+
+        Returns:
+            A line for each call that a replay lacks.
+        """
+        owners = [(pending, slot) for pending in window for slot in range(len(pending.calls))]
+        calls = [pending.calls[slot] for pending, slot in owners]
         judged = judge.calls_judged
-        for index, outcome in judge.ask(calls):
-            if self._observer is not None:
-                failed = isinstance(outcome, CallFailure)
-                fresh = judge.calls_judged > judged
-                judged = judge.calls_judged
-                self._observer.advance(judged=fresh, failed=failed, replayed=not (fresh or failed))
-            pending, slot = owners[index]
-            if pending.outcomes[slot] is None:
-                pending.outcomes[slot] = outcome
-                pending.left -= 1
-                if not pending.left:
-                    self._finish(pending)
-            if self._stopping():
-                return
+        try:
+            for index, outcome in judge.ask(calls):
+                if told and self._observer is not None:
+                    failed = isinstance(outcome, CallFailure)
+                    fresh = judge.calls_judged > judged
+                    judged = judge.calls_judged
+                    self._observer.advance(judged=fresh, failed=failed, replayed=not (fresh or failed))
+                pending, slot = owners[index]
+                if pending.settle(slot, outcome):
+                    settled(pending)
+                if self._stopping():
+                    break
+        except PromptTooLongError as error:
+            raise _with_place(error, owners[error.index][0], calls[error.index]) from error
+        except CallsMissingError as error:
+            return [
+                f"{owners[entry.index][0].place} ({entry.call.template}@{entry.call.version}): "
+                f"{entry.nearest}"
+                for entry in error.missing
+            ]
+        return []
 
-    def _expect(self, window: Sequence[_Pending], calls: Sequence[Call]) -> None:
-        """Tell the observer how many calls the run will have, if what is left is like what was planned."""
-        self._tasks_planned += len(window)
-        self._calls_planned += len(calls)
+    def _expect(self) -> None:
+        """Tell the observer how many calls the run will have."""
         if self._observer is not None:
-            tasks = sum(len(cell.tasks) for cell in self._cells if cell.error is None)
-            self._observer.set_total(round(self._calls_planned * tasks / self._tasks_planned))
+            self._observer.set_total(self._workload.total)
 
-    def _finish(self, pending: _Pending) -> None:
+    def _finish(self, pending: Pending) -> None:
         task = pending.task
         if pending.plan.empty is not None:
             score = Score(
@@ -257,10 +280,10 @@ class Runner:
             fails = (task.on_empty or pending.plan.empty.default) == "fail"
             passed = False if fails else None
         else:
-            outcomes = [outcome for outcome in pending.outcomes if outcome is not None]
-            score = task.metric.score(task.sample, pending.plan, outcomes)
+            score = task.metric.score(task.sample, pending.plan, pending.answers)
             passed = None if score.value is None else score.value >= task.threshold
-        score = score.model_copy(update={"passed": passed, "threshold": task.threshold})
+        told = {"passed": passed, "undecided": is_undecided(score.value, score.interval, task.threshold)}
+        score = score.model_copy(update={**told, "threshold": task.threshold})
         self._keep(pending.cell, task, score)
 
     def _keep(self, number: int, task: Task, score: Score) -> None:
@@ -282,73 +305,20 @@ class Runner:
                 sink(row)
 
     def _usage(self, seconds: float) -> Usage:
-        judges = list(self._judges.values())
+        judges = self._members()
+        # One model may stand behind several of them, each with a calibration of its own.
+        used = list({id(judge.usage): judge.usage for judge in judges}.values())
         return Usage(
             calls_judged=sum(judge.calls_judged for judge in judges),
             calls_replayed=sum(judge.calls_replayed for judge in judges),
             calls_failed=sum(judge.calls_failed for judge in judges),
-            tokens_decoded=sum(judge.usage.tokens_decoded for judge in judges),
-            tokens_minimum=sum(judge.usage.tokens_minimum for judge in judges),
-            tokens_generated=sum(judge.usage.tokens_generated for judge in judges),
-            tokens_restored=sum(judge.usage.tokens_restored for judge in judges),
-            judge_seconds=round(sum(judge.usage.judge_seconds for judge in judges), 3),
+            tokens_decoded=sum(usage.tokens_decoded for usage in used),
+            tokens_minimum=sum(usage.tokens_minimum for usage in used),
+            tokens_generated=sum(usage.tokens_generated for usage in used),
+            tokens_restored=sum(usage.tokens_restored for usage in used),
+            judge_seconds=round(sum(usage.judge_seconds for usage in used), 3),
             wall_seconds=round(seconds, 3),
         )
-
-
-def require_fields(task: Task) -> None:
-    """Refuse a sample that lacks a field its metric needs.
-
-    Raises:
-        DataError: It does.
-    """
-    lacking = [name for name in task.metric.requires if getattr(task.sample, name) is None]
-    if lacking:
-        given = [
-            name
-            for name in ("input", "output", "contexts", "expected")
-            if getattr(task.sample, name) is not None
-        ]
-        raise DataError(
-            f"{task.sample.id}, {task.label}: {task.metric.name} needs {' and '.join(lacking)}; "
-            f"the row has {', '.join(given) or 'none of the fields'}."
-        )
-
-
-def plan_task(task: Task, judge: Judge) -> Plan:
-    """Return what a task asks its judge.
-
-    Raises:
-        ConfigError: The judge was not trained for it.
-    """
-    return plan_in_profile(task.metric.plan(task.sample), judge.profile)
-
-
-def plan_windows(tasks: Iterable[tuple[int, Task]], judge: Judge) -> Iterator[list[_Pending]]:
-    """Plan tasks window by window, those over equal contexts side by side."""
-    groups: dict[tuple[str, ...] | None, list[tuple[int, Task]]] = {}
-    for cell, task in tasks:
-        groups.setdefault(task.sample.contexts, []).append((cell, task))
-    window: list[_Pending] = []
-    size = 0
-    for group in groups.values():
-        for cell, task in group:
-            plan = plan_task(task, judge)
-            window.append(_Pending(cell, task, plan, [None] * len(plan.calls)))
-            size += len(plan.calls)
-            if size >= WINDOW_CALLS:
-                yield window
-                window, size = [], 0
-    if window:
-        yield window
-
-
-def _tasks_of(key: str, cells: Sequence[Cell]) -> Iterator[tuple[int, Task]]:
-    for number, cell in enumerate(cells):
-        if cell.error is None:
-            for task in cell.tasks:
-                if task.judge == key:
-                    yield number, task
 
 
 def _row(cell: Cell, scores: dict[str, Score]) -> Row:
@@ -382,13 +352,5 @@ def _skipped(task: Task, error: str) -> Score:
     )
 
 
-def _place(pending: _Pending) -> str:
-    return f"{pending.task.sample.id}, {pending.task.label}"
-
-
-def _with_place(
-    error: PromptTooLongError, calls: Sequence[Call], owners: Sequence[tuple[_Pending, int]]
-) -> DataError:
-    pending, _ = owners[error.index]
-    call = calls[error.index]
-    return DataError(f"{_place(pending)} ({call.template}@{call.version}): {error.message}", hint=error.hint)
+def _with_place(error: PromptTooLongError, pending: Pending, call: Call) -> DataError:
+    return DataError(f"{pending.place} ({call.template}@{call.version}): {error.message}", hint=error.hint)

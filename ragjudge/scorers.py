@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragjudge.errors import UsageError
-from ragjudge.judges.base import Judge
 from ragjudge.metrics.base import Metric
 from ragjudge.metrics.registry import check_counts_claims, make_metric
 from ragjudge.records import Mode, OnEmpty, Sample, Score
-from ragjudge.sessions import cache_place
+from ragjudge.sessions import cache_place, check_judge
 from ragjudge.text.claims import ClaimMode, CodeMode
 from ragjudge.text.splitting import Splitting, given_options
 
 if TYPE_CHECKING:
-    from ragjudge.sessions import CachePlace
+    from ragjudge.sessions import CachePlace, Llm
 
 
 class Scorer:
@@ -26,6 +25,9 @@ class Scorer:
     Args:
         llm: The judge: a model's name, the path of a ``.gguf`` file, or a `Judge`. None =
             ``$RAGJUDGE_JUDGE``, else the manifest's default model. Equal references share one model.
+            Several judges in a list decide by majority; ``{"panel": […], "by": "mean"}`` averages their
+            probabilities. Their models are loaded one after the other for each call of `score`, so let
+            `evaluate` grade many rows.
         threshold: Smallest passing value, in [0, 1]; None = the metric's default.
         mode: ``decomposed`` asks about each claim, sentence or chunk; ``holistic`` asks once.
         by: The variant; context precision has ``chunks`` and ``claims``.
@@ -33,16 +35,20 @@ class Scorer:
         cache: A cache folder; None = the default one; False = none.
         replay: Answer from the cache alone; a call that is not there is a `ReplayMissError`.
         bundle: A bundle to replay in the place of a cache.
+        calibration: How probabilities are calibrated: a file, ``none`` for raw ones, or ``shipped`` for the
+            calibration that comes with ragjudge for this judge, if there is one. None = a bundle's, else
+            the shipped one.
         language: Language of the texts, by its name in English or its ISO 639-1 code; None = English.
-        claims: ``sentence``, or ``clause`` to judge the parts of compound sentences; None = ``sentence``.
-            Only for metrics that count claims.
+        claims: ``sentence``; ``clause`` to judge the parts of compound sentences; ``judge`` to have the judge
+            cut them first, which costs a generated answer each; None = ``sentence``. Only for metrics that
+            count claims.
         code: ``skip`` fenced code, or judge each block of it as one claim (``whole``); None = ``skip``.
         abbreviations: Further abbreviations behind which no sentence ends.
         metric: A metric of your own; for `Scorer` itself only. It cuts texts as it likes.
 
     Raises:
-        UsageError: The threshold is out of its range, no metric is named, or a metric of your own is told
-            how to cut texts.
+        UsageError: An argument is of no accepted kind, the threshold is out of its range, no metric is
+            named, or a metric of your own is told how to cut texts.
         UnknownNameError: The splitter does not know the language, or has no such kind of claims.
         ConfigError: The metric has no such mode or variant, or counts no claims.
     """
@@ -51,7 +57,7 @@ class Scorer:
 
     def __init__(
         self,
-        llm: str | os.PathLike[str] | Judge | None = None,
+        llm: Llm = None,
         threshold: float | None = None,
         *,
         mode: Mode = "decomposed",
@@ -60,12 +66,14 @@ class Scorer:
         cache: CachePlace = None,
         replay: bool = False,
         bundle: str | os.PathLike[str] | None = None,
+        calibration: str | os.PathLike[str] | None = None,
         language: str | None = None,
         claims: ClaimMode | None = None,
         code: CodeMode | None = None,
         abbreviations: Sequence[str] | None = None,
         metric: Metric | None = None,
     ) -> None:
+        check_judge(llm, calibration)
         given = given_options(language=language, claims=claims, code=code, abbreviations=abbreviations)
         if metric is None:
             if self.metric_name is None:
@@ -78,14 +86,19 @@ class Scorer:
             raise UsageError(
                 f"{next(iter(given))}= is for the built-in metrics; metric= cuts texts as it likes."
             )
+        elif not isinstance(metric, Metric):
+            raise UsageError(f"metric is {metric!r}; accepted: an object with the methods of a Metric.")
         else:
             self._told = None
+        if on_empty not in (None, "skip", "fail"):
+            raise UsageError(f"on_empty is {on_empty!r}; accepted: 'skip', 'fail'.")
         self.metric = metric
         self.llm = llm
         self.threshold = check_threshold(metric.default_threshold if threshold is None else threshold)
         self.on_empty = on_empty
         self.cache = cache_place(cache, bundle)
         self.replay = replay or bundle is not None
+        self.calibration = calibration
 
     @property
     def name(self) -> str:
@@ -129,13 +142,18 @@ class Scorer:
             The score: `value` (also `score`), `passed`, `reason`, `items`.
 
         Raises:
+            UsageError: A field is no text.
             DataError: A field that the metric needs is missing, or a prompt does not fit the window.
             JudgeUnavailableError: There is no judge to ask.
+            ConfigError: The calibration cannot be read, or is another judge's.
             ReplayMissError: With ``replay=True``, a call is not in the cache.
         """
         from ragjudge.runner import Cell, Runner, Task
         from ragjudge.sessions import shared_caching_judge
 
+        for field, text in (("input", input), ("output", output), ("expected", expected)):
+            if not (text is None or isinstance(text, str)):
+                raise UsageError(f"{field} is {text!r}; accepted: text.")
         sample = Sample(
             id="sample",
             input=input,
@@ -144,7 +162,7 @@ class Scorer:
             expected=expected,
         )
         task = Task(self.name, self.metric, sample, self.threshold, self.on_empty)
-        judge = shared_caching_judge(self.llm, self.cache, replay=self.replay)
+        judge = shared_caching_judge(self.llm, self.cache, replay=self.replay, calibration=self.calibration)
         report = Runner({"": judge}).run([Cell(sample, (task,))])
         return report.rows[0].scores[self.name]
 
@@ -191,7 +209,7 @@ def as_chunks(
     """Return chunks from the two ways of giving them.
 
     Raises:
-        UsageError: Both are given, or a chunk is not a string.
+        UsageError: Both are given, one is no list, or a chunk is not a string.
     """
     if context is not None and contexts is not None:
         raise UsageError("context= and contexts= are both given; give one of them.")
@@ -200,6 +218,9 @@ def as_chunks(
         return None
     if isinstance(given, str):
         return (given,)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        name = "contexts" if context is None else "context"
+        raise UsageError(f"{name} is {given!r}; accepted: a string, or a list of strings.")
     chunks = tuple(given)
     for number, chunk in enumerate(chunks):
         if not isinstance(chunk, str):

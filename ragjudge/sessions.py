@@ -6,16 +6,17 @@ import atexit
 import os
 import threading
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ragjudge.errors import UsageError
 from ragjudge.judges.base import Judge
+from ragjudge.records import PanelBy
 
 if TYPE_CHECKING:
-    from ragjudge.cache.caching_judge import CachingJudge
-    from ragjudge.cache.protocol import CallStore
+    from ragjudge.cache.protocol import CallStore, CountedJudge
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class Bundle:
 CachePlace = str | os.PathLike[str] | Bundle | Literal[False] | None
 """A cache folder; None = the default one; a `Bundle`; False = answers are kept in memory only."""
 
+OneJudge = str | os.PathLike[str] | Judge
+Llm = OneJudge | Sequence[OneJudge] | Mapping[str, Any] | None
+"""A judge, None for the default one; or several: a list, or ``{"panel": […], "by": "mean"}``."""
+
+_ONE_JUDGE = (str, os.PathLike, Judge)
+
 _lock = threading.RLock()
 _judges: dict[str, Judge] = {}
 _stores: dict[tuple[str, bool], CallStore] = {}
@@ -41,13 +48,74 @@ def cache_place(cache: CachePlace, bundle: str | os.PathLike[str] | None) -> Cac
     """Return the one place that two arguments name.
 
     Raises:
-        UsageError: Both are given.
+        UsageError: Both are given, or one of them names no place.
     """
+    if not (cache is None or cache is False or isinstance(cache, (str, os.PathLike, Bundle))):
+        raise UsageError(
+            f"cache is {cache!r}; accepted: a folder, None for the default one, False for none at all."
+        )
+    if not (bundle is None or isinstance(bundle, (str, os.PathLike))):
+        raise UsageError(f"bundle is {bundle!r}; accepted: the path of a .rjz file.")
     if bundle is None:
         return cache
     if cache is not None:
         raise UsageError("cache= and bundle= are both given; a bundle is replayed without a cache.")
     return Bundle(Path(bundle).expanduser())
+
+
+def check_judge(llm: object, calibration: object = None) -> None:
+    """Make sure that a program named a judge or several, and a calibration, or none.
+
+    Raises:
+        UsageError: One of them is something else, or a judge is named twice.
+    """
+    if isinstance(llm, (list, tuple, Mapping)):
+        _check_panel(llm)
+    elif not (llm is None or isinstance(llm, _ONE_JUDGE)):
+        raise UsageError(
+            f"llm is {llm!r}; accepted: a model's name, the path of a .gguf file, a Judge, None, or a list "
+            f"of judges."
+        )
+    if not (calibration is None or isinstance(calibration, (str, os.PathLike))):
+        raise UsageError(
+            f"calibration is {calibration!r}; accepted: the path of a file, 'none' or 'shipped'."
+        )
+
+
+def _check_panel(llm: list[object] | tuple[object, ...] | Mapping[Any, Any]) -> None:
+    from ragjudge.cache.panel import check_size
+
+    judges: Any = llm
+    if isinstance(llm, Mapping):
+        judges = llm.get("panel")
+        if not isinstance(judges, (list, tuple)) or set(llm) - {"panel", "by"}:
+            raise UsageError(f"llm is {llm!r}; accepted: a mapping with the keys 'panel' (a list) and 'by'.")
+        if llm.get("by", "majority") not in get_args(PanelBy):
+            raise UsageError(f"llm: by is {llm['by']!r}; accepted: {', '.join(get_args(PanelBy))}.")
+    check_size(len(judges), "llm")
+    named: list[object] = []
+    for place, judge in enumerate(judges):
+        if not isinstance(judge, _ONE_JUDGE):
+            raise UsageError(
+                f"llm[{place}] is {judge!r}; accepted: a model's name, the path of a .gguf file, or a Judge."
+            )
+        name = judge if isinstance(judge, Judge) else os.fspath(judge)
+        if name in named:
+            raise UsageError(f"llm[{place}]: {judge!r} is there twice; a panel has each judge once.")
+        named.append(name)
+
+
+def judges_of(llm: Llm) -> tuple[tuple[OneJudge | None, ...], PanelBy | None]:
+    """Return the judges that somebody named, checked already, and how they decide together.
+
+    Returns:
+        The judges; and None for a single one.
+    """
+    if isinstance(llm, Mapping):
+        return tuple(llm["panel"]), llm.get("by", "majority")
+    if llm is None or isinstance(llm, _ONE_JUDGE):
+        return (llm,), None
+    return tuple(llm), "majority"
 
 
 def open_store(cache: CachePlace, *, read_only: bool = False) -> CallStore:
@@ -108,19 +176,29 @@ def _name_of(cache: CachePlace) -> str:
 
 
 def shared_caching_judge(
-    llm: str | os.PathLike[str] | Judge | None, cache: CachePlace, *, replay: bool
-) -> CachingJudge:
-    """Put the judge of a reference behind the store of a folder.
+    llm: Llm,
+    cache: CachePlace,
+    *,
+    replay: bool,
+    calibration: str | os.PathLike[str] | None = None,
+) -> CountedJudge:
+    """Put the judge of a reference, or each of several, behind the store of a folder, with its calibration.
 
     Raises:
         UnknownNameError: There is no such judge.
         JudgeUnavailableError: Neither the judge nor the store knows who it is.
         CacheError: The store cannot be opened.
+        ConfigError: The calibration cannot be read, or is another judge's; or two judges are the same.
     """
-    from ragjudge.cache.opening import open_caching_judge
+    from ragjudge.agreement.choosing import choice_of, open_calibrated_judge
+    from ragjudge.cache.panel import Panel
 
     replay = replay or isinstance(cache, Bundle)
-    return open_caching_judge(shared_judge(llm), shared_store(cache, read_only=replay), replay=replay)
+    store = shared_store(cache, read_only=replay)
+    choice = choice_of(calibration, named=True)
+    judges, by = judges_of(llm)
+    opened = [open_calibrated_judge(shared_judge(each), store, choice, replay=replay) for each in judges]
+    return opened[0] if by is None else Panel(opened, by)
 
 
 def close_shared() -> None:

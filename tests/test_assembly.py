@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragjudge.assembly import assemble
-from ragjudge.errors import ConfigError
+from ragjudge.errors import ConfigError, ProviderError, RagjudgeError, UnknownNameError
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
 from ragjudge.metrics.base import TwoModeMetric
@@ -73,6 +73,35 @@ def test_each_provider_answers_each_row(tmp_path: Path) -> None:
     assert good.sample.contexts == ("c",)
     assert bad.error is not None
     assert "KeyError" in bad.error
+
+
+@pytest.mark.parametrize(
+    ("provider", "error", "sentence"),
+    [
+        (
+            "python:none.py:answer",
+            ProviderError,
+            "providers[1]: provider 'python:none.py:answer': there is no",
+        ),
+        ("command:x", UnknownNameError, "providers[1]: unknown provider 'command:x'."),
+        ("{id: recorded, key: 1}", ConfigError, "providers[1]: provider 'recorded': unknown key 'key'"),
+        ("python:system.py:later", ProviderError, "providers[1]: python:system.py:later for row 'row-1' ret"),
+    ],
+)
+def test_what_a_provider_is_refused_for_names_the_suite(
+    tmp_path: Path, provider: str, error: type[RagjudgeError], sentence: str
+) -> None:
+    (tmp_path / "system.py").write_text(
+        "def good(q):\n    return q\nasync def later(q):\n    return q\n", encoding="utf-8"
+    )
+    path = suite(
+        tmp_path,
+        f"judge: fake\nproviders: [python:system.py:good, {provider}]\n{ROW}assert: [type: faithfulness]\n",
+    )
+    with pytest.raises(error) as caught:
+        assemble(load_suite(path))
+    assert caught.value.message.startswith(f"{path}: {sentence}")
+    assert str(caught.value) == caught.value.message
 
 
 @pytest.mark.parametrize(("setting", "size"), [("off", 0), ("8GiB", 8 << 30), ("1000", 1000), (None, None)])

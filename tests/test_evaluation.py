@@ -157,6 +157,26 @@ def test_a_metric_of_ones_own_is_a_scorer() -> None:
         ({"dataset": [{"output": "x"}], "scorers": []}, UsageError, "evaluate needs scorers"),
         ({"dataset": [], "scorers": ["faithfulness"]}, UsageError, "at least one row"),
         ({"dataset": [{"output": "x"}], "scorers": [3]}, UsageError, "scorers holds a int"),
+        ({"dataset": [{"output": "x"}], "scorers": 5}, UsageError, "scorers is a int; accepted: a metric's"),
+        ({"dataset": 5, "scorers": "faithfulness"}, UsageError, "dataset is the number 5; accepted: rows"),
+        ({"dataset": {"output": "x"}, "scorers": "faithfulness"}, UsageError, "dataset is an object"),
+        ({"dataset": [{"output": "x"}], "scorers": "faithfulness", "context": 5}, UsageError, "context is 5"),
+        (
+            {"dataset": [{"output": "x"}], "scorers": "faithfulness", "llm": 5},
+            UsageError,
+            "llm is 5; accepted",
+        ),
+        (
+            {"dataset": [{"output": "x"}], "scorers": "faithfulness", "cache": True},
+            UsageError,
+            "cache is True",
+        ),
+        ({"dataset": [{"output": "x"}], "scorers": "faithfulness", "bundle": 5}, UsageError, "bundle is 5"),
+        (
+            {"dataset": [{"output": "x"}], "scorers": "faithfulness", "calibration": 5},
+            UsageError,
+            "calibration is 5; accepted: the path of a file, 'none' or 'shipped'",
+        ),
         (
             {"dataset": [{"output": "x"}], "scorers": ["faithfulness"]},
             DataError,
@@ -173,7 +193,14 @@ def test_what_cannot_be_meant_is_refused(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        evaluate(**arguments, llm="fake", cache=False)
+        evaluate(**{"llm": "fake", "cache": False, **arguments})
+
+
+@pytest.mark.parametrize("scorers", ["faithfulness", Faithfulness(llm="fake")])
+def test_a_single_scorer_needs_no_list(scorers: Any) -> None:
+    rows = [{"output": "Rain fell.", "context": "Rain fell."}]
+    results = evaluate(dataset=rows, scorers=scorers, llm="fake", cache=False)
+    assert list(results.rows[0].scores) == ["faithfulness"]
 
 
 def test_a_report_is_saved_in_the_format_of_its_suffix(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_row_passes_when_a_score_passes_and_none_fails() -> None:
     report = grade([cell(sample(), "faithfulness", "context_recall", threshold=0.6)], judge)
     assert (report.rows[0].passed, report.passed) == (False, False)
     assert report.summary["faithfulness"].model_dump() == {
-        "mean": 0.5, "scored": 1, "total": 1, "passed": 0, "failed": 1, "errors": 0,
+        "mean": 0.5, "scored": 1, "total": 1, "passed": 0, "failed": 1, "errors": 0, "disagreement": None,
     }  # fmt: skip
 
 

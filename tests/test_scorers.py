@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,3 +170,45 @@ def test_how_to_cut_texts_is_refused_where_it_would_change_nothing() -> None:
         Scorer(metric=make_metric("faithfulness"), language="german")
     with pytest.raises(UnknownNameError, match=r"unknown language 'germn'\. Did you mean 'german'"):
         AnswerRelevancy(language="germn")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"llm": 5}, "llm is 5; accepted: a model's name, the path of a .gguf file, a Judge, "),
+        (
+            {"cache": True},
+            "cache is True; accepted: a folder, None for the default one, False for none at all.",
+        ),
+        ({"cache": 5}, "cache is 5; accepted: a folder, None for the default one, False for none at all."),
+        ({"cache": None, "bundle": 5}, "bundle is 5; accepted: the path of a .rjz file."),
+        ({"calibration": 5}, "calibration is 5; accepted: the path of a file, 'none' or 'shipped'."),
+        ({"on_empty": "pass"}, "on_empty is 'pass'; accepted: 'skip', 'fail'."),
+        ({"metric": 5}, "metric is 5; accepted: an object with the methods of a Metric."),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_in_one_sentence(
+    arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        Faithfulness(**{"llm": "fake", "cache": False, **arguments})
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"output": 5, "context": "x"}, "output is 5; accepted: text."),
+        ({"output": "x", "context": 5}, "context is 5; accepted: a string, or a list of strings."),
+        (
+            {"output": "x", "contexts": {"a": 1}},
+            "contexts is {'a': 1}; accepted: a string, or a list of strings.",
+        ),
+        ({"output": "x", "contexts": [1]}, "contexts[0] is a int; a chunk is a string."),
+        ({"input": b"x", "output": "x", "context": "x"}, "input is b'x'; accepted: text."),
+    ],
+)
+def test_a_field_that_is_no_text_is_refused_in_one_sentence(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Faithfulness(llm="fake", cache=False).score(**fields)
+    assert caught.value.message == message

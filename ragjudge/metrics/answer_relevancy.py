@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.cutting import Cut, claims_of
 from ragjudge.metrics.items import Draft, count_reason
-from ragjudge.metrics.support import claims_of
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
 from ragjudge.text.claims import Claim, is_refusal
@@ -31,11 +31,12 @@ class AnswerRelevancyMetric(TwoModeMetric):
         """An output without sentences."""
         if not (sample.output or "").strip():
             return Empty("the output is empty.", "skip")
-        if not _sentences(sample.output or "", self.splitting_of(sample)):
+        splitting = self.splitting_of(sample)
+        if not _answering(claims_of(sample.output or "", splitting), splitting):
             return Empty("the output has no sentence that could answer.", "skip")
         return None
 
-    def drafts(self, sample: Sample) -> list[Draft]:
+    def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each sentence; a refusal needs no judge."""
         template = load_template("answer_relevance")
         slots = {"question": sample.input or ""}
@@ -47,7 +48,7 @@ class AnswerRelevancyMetric(TwoModeMetric):
                 sentence.end,
                 () if _refuses(sentence, splitting) else (template.check(sentence.judge_text, slots),),
             )
-            for sentence in _sentences(sample.output or "", splitting)
+            for sentence in _answering(cut(sample.output or ""), splitting)
         ]
 
     def value(self, items: Sequence[Item]) -> float:
@@ -67,9 +68,8 @@ class AnswerRelevancyMetric(TwoModeMetric):
         return {"question": sample.input or "", "output": sample.output or ""}
 
 
-def _sentences(output: str, splitting: Splitting) -> list[Claim]:
+def _answering(found: Sequence[Claim], splitting: Splitting) -> list[Claim]:
     """Return the sentences that answer or refuse; greetings, headings and the like do neither."""
-    found = claims_of(output, splitting)
     return [sentence for sentence in found if sentence.is_claim or _refuses(sentence, splitting)]
 
 

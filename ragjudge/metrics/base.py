@@ -25,6 +25,9 @@ A metric of your own needs no base class. Whatever has these attributes and meth
                          reason=f"polite with probability {value}")
 
     evaluate(agent_fn=my_rag, dataset=rows, scorers=["faithfulness", Politeness()])
+
+One that must know something before it can say what it asks has a method ``prepare`` as well: see
+`PreparingMetric`.
 """
 
 from __future__ import annotations
@@ -36,7 +39,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from ragjudge.metrics.aggregate import DECIMALS
+from ragjudge.metrics.cutting import Cut, Cutting, compound_sentences, cutting_call
 from ragjudge.metrics.items import Draft, make_items, remarks
+from ragjudge.metrics.panels import mean_reply, panel_remark
+from ragjudge.metrics.uncertainty import Interval, chances, share_interval
 from ragjudge.prompts.template import load_template
 from ragjudge.records import (
     Call,
@@ -46,6 +52,7 @@ from ragjudge.records import (
     OnEmpty,
     Outcome,
     Oversize,
+    PanelReply,
     Reply,
     Sample,
     Score,
@@ -75,11 +82,14 @@ class Plan:
         calls: The questions; `Metric.score` gets one outcome for each, in this order.
         drafts: The pieces they are about, for metrics that have any.
         empty: Set when there is nothing to judge; `Metric.score` is then not called.
+        remark: What was out of the ordinary in how it was planned, for the reason of the score: a sentence
+            behind a blank, or nothing.
     """
 
     calls: tuple[Call, ...] = ()
     drafts: tuple[Draft, ...] = ()
     empty: Empty | None = None
+    remark: str = ""
 
     @classmethod
     def of_calls(cls, calls: Sequence[Call]) -> Plan:
@@ -87,10 +97,10 @@ class Plan:
         return cls(calls=tuple(calls))
 
     @classmethod
-    def of_drafts(cls, drafts: Sequence[Draft]) -> Plan:
+    def of_drafts(cls, drafts: Sequence[Draft], remark: str = "") -> Plan:
         """Plan the questions of all pieces."""
         calls = tuple(check for draft in drafts for check in draft.checks)
-        return cls(calls=calls, drafts=tuple(drafts))
+        return cls(calls=calls, drafts=tuple(drafts), remark=remark)
 
     @classmethod
     def of_nothing(cls, reason: str, default: OnEmpty) -> Plan:
@@ -135,6 +145,27 @@ class Metric(Protocol):
         """
 
 
+@runtime_checkable
+class PreparingMetric(Metric, Protocol):
+    """A metric that must ask something before it can plan: how a sentence is cut, for example.
+
+    What all samples of a plan window need first is asked together, before anything of them is planned; it is
+    cached and replayed like every other call.
+    """
+
+    def prepare(self, sample: Sample) -> Sequence[Call]:
+        """Say what must be known before `plan`; nothing = the sample is planned at once."""
+
+    def plan(self, sample: Sample, prepared: Sequence[Outcome] = ()) -> Plan:
+        """Say which questions the sample needs.
+
+        Args:
+            sample: The sample.
+            prepared: One outcome for each call of `prepare`, in its order. A call may have failed: that must
+                not keep the sample from being planned.
+        """
+
+
 class TwoModeMetric(ABC):
     """A metric that asks about each piece (``decomposed``) or once about the whole (``holistic``).
 
@@ -162,20 +193,42 @@ class TwoModeMetric(ABC):
         self.by = by
         self.splitting = splitting
 
+    @property
+    def summary(self) -> str:
+        """What it measures, in one sentence: the first line of its class."""
+        return (type(self).__doc__ or "").partition("\n")[0]
+
     def splitting_of(self, sample: Sample) -> Splitting:
         """Return how the texts of a sample are cut."""
         splitting = self.splitting.in_language(sample.language)
         return splitting if self.counts == "claims" else splitting.in_sentences()
 
-    def plan(self, sample: Sample) -> Plan:
-        """See `Metric.plan`."""
+    def prepare(self, sample: Sample) -> tuple[Call, ...]:
+        """See `PreparingMetric.prepare`: how the sentences are cut that may hold several claims."""
+        return tuple(cutting_call(sentence) for sentence in self._compound_sentences(sample))
+
+    def _compound_sentences(self, sample: Sample) -> tuple[str, ...]:
+        splitting = self.splitting_of(sample)
+        # Whatever needs no decomposition is found out first, since the texts would be cut for nothing.
+        if splitting.claims != "judge" or self.mode == "holistic" or self.nothing_to_judge(sample):
+            return ()
+        return compound_sentences(self.claimed(sample), splitting)
+
+    def plan(self, sample: Sample, prepared: Sequence[Outcome] = ()) -> Plan:
+        """See `PreparingMetric.plan`.
+
+        Raises:
+            ValueError: There is not one outcome for each call of `prepare`.
+        """
         empty = self.nothing_to_judge(sample)
         if empty is not None:
             return Plan(empty=empty)
         if self.mode == "holistic":
             template = load_template(self.holistic_template)
             return Plan.of_calls([template.prompt(self.holistic_slots(sample), self.holistic_chunks(sample))])
-        return Plan.of_drafts(self.drafts(sample))
+        said = dict(zip(self._compound_sentences(sample), prepared, strict=True))
+        cutting = Cutting(self.splitting_of(sample), said)
+        return Plan.of_drafts(self.drafts(sample, cutting), cutting.remark)
 
     def score(self, sample: Sample, plan: Plan, outcomes: Sequence[Outcome]) -> Score:
         """See `Metric.score`."""
@@ -184,20 +237,29 @@ class TwoModeMetric(ABC):
         items = make_items(plan.drafts, outcomes)
         errors = sum(item.error is not None for item in items)
         if errors and errors == len(items):
-            return self._unscored(f"no call could be answered: {items[0].error}", errors, items)
+            reason = f"no call could be answered: {items[0].error}{plan.remark}"
+            return self._unscored(reason, errors, items)
         value = self.value(items)
         return Score(
             metric=self.name,
             by=self.by,
             value=value,
             status="scored",
+            interval=self.interval(items),
             mode=self.mode,
-            reason=self.reason(items) + remarks(items, errors),
+            reason=self.reason(items) + panel_remark(items, outcomes) + remarks(items, errors) + plan.remark,
             errors=errors,
             items=items,
         )
 
     def _score_reply(self, outcome: Outcome) -> Score:
+        if isinstance(outcome, PanelReply):
+            mean, told = mean_reply(outcome, parse_holistic)
+            if mean is None:
+                return self._unscored(told, 1)
+            return Score(
+                metric=self.name, by=self.by, value=mean, status="scored", mode=self.mode, reason=told
+            )
         if isinstance(outcome, Reply):
             parsed = parse_holistic(outcome.text)
             if parsed is not None:
@@ -235,12 +297,25 @@ class TwoModeMetric(ABC):
         """Say why there is nothing to judge, or return None when there is something."""
 
     @abstractmethod
-    def drafts(self, sample: Sample) -> list[Draft]:
-        """Return the pieces, at least one, each with its question."""
+    def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
+        """Return the pieces, at least one, each with its question.
+
+        Args:
+            sample: The sample.
+            cut: Cuts its texts.
+        """
+
+    def claimed(self, sample: Sample) -> tuple[str, ...]:
+        """Return the texts whose claims are counted; none for what counts sentences or chunks alone."""
+        return ()
 
     @abstractmethod
     def value(self, items: Sequence[Item]) -> float:
         """Return the score of the judged pieces, in [0, 1]."""
+
+    def interval(self, items: Sequence[Item]) -> Interval:
+        """Return the central 95 % interval of the score; one that is no share of pieces has its own."""
+        return share_interval(chances(items))
 
     @abstractmethod
     def reason(self, items: Sequence[Item]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.cutting import Cut
 from ragjudge.metrics.items import Draft, count_reason
 from ragjudge.metrics.support import (
     claims_to_support,
@@ -30,9 +31,13 @@ class ContextRecallMetric(TwoModeMetric):
         empty = without_claims(sample.expected or "", "expected answer", self.splitting_of(sample))
         return empty or (None if has_chunks(sample) else no_chunks())
 
-    def drafts(self, sample: Sample) -> list[Draft]:
+    def claimed(self, sample: Sample) -> tuple[str, ...]:
+        """The expected answer."""
+        return (sample.expected or "",)
+
+    def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each claim of the expected answer."""
-        return claims_to_support(sample.expected or "", sample, self.splitting_of(sample))
+        return claims_to_support(sample.expected or "", sample, cut)
 
     def value(self, items: Sequence[Item]) -> float:
         """Covered claims / claims."""
@@ -40,8 +45,7 @@ class ContextRecallMetric(TwoModeMetric):
 
     def reason(self, items: Sequence[Item]) -> str:
         """Count the claims and quote the first that is missing."""
-        failed = [item.text for item in items if item.verdict is False]
-        return count_reason(items, "expected claim", "covered by the contexts") + unsupported(failed)
+        return count_reason(items, "expected claim", "covered by the contexts") + unsupported(items)
 
     def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
         """The expected answer."""

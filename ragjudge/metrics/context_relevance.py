@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.cutting import Cut, claims_of
 from ragjudge.metrics.items import Draft, count_reason
-from ragjudge.metrics.support import chunks_of, claims_of, has_chunks, no_chunks
+from ragjudge.metrics.support import chunks_of, has_chunks, no_chunks
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Item, Sample
 
@@ -30,10 +31,9 @@ class ContextRelevanceMetric(TwoModeMetric):
             return Empty("the contexts hold no sentence.", "skip")
         return None
 
-    def drafts(self, sample: Sample) -> list[Draft]:
+    def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each sentence of each chunk; headings and the like are left out."""
         template = load_template("sentence_relevance")
-        splitting = self.splitting_of(sample)
         slots = {"question": sample.input or ""}
         return [
             Draft(
@@ -45,7 +45,7 @@ class ContextRelevanceMetric(TwoModeMetric):
                 chunk_by="judge",
             )
             for rank, chunk in enumerate(chunks_of(sample))
-            for sentence in claims_of(chunk, splitting)
+            for sentence in cut(chunk)
             if sentence.is_claim
         ]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragjudge.metrics.aggregate import fraction
 from ragjudge.metrics.base import Empty, TwoModeMetric
+from ragjudge.metrics.cutting import Cut
 from ragjudge.metrics.items import Draft, count_reason
 from ragjudge.metrics.support import (
     claims_to_support,
@@ -30,9 +31,13 @@ class FaithfulnessMetric(TwoModeMetric):
         empty = without_claims(sample.output or "", "output", self.splitting_of(sample))
         return empty or (None if has_chunks(sample) else no_chunks())
 
-    def drafts(self, sample: Sample) -> list[Draft]:
+    def claimed(self, sample: Sample) -> tuple[str, ...]:
+        """The output."""
+        return (sample.output or "",)
+
+    def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each claim of the output."""
-        return claims_to_support(sample.output or "", sample, self.splitting_of(sample))
+        return claims_to_support(sample.output or "", sample, cut)
 
     def value(self, items: Sequence[Item]) -> float:
         """Supported claims / claims."""
@@ -40,8 +45,7 @@ class FaithfulnessMetric(TwoModeMetric):
 
     def reason(self, items: Sequence[Item]) -> str:
         """Count the claims and quote the first that fails."""
-        failed = [item.text for item in items if item.verdict is False]
-        return count_reason(items, "claim", "supported by the contexts") + unsupported(failed)
+        return count_reason(items, "claim", "supported by the contexts") + unsupported(items)
 
     def holistic_slots(self, sample: Sample) -> dict[str, str | None]:
         """The output."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragjudge.metrics.aggregate import DECIMALS
+from ragjudge.metrics.panels import panel_fields
 from ragjudge.prompts.answers import DECISION_THRESHOLD, TOLERANCE, label_mass, probability
 from ragjudge.records import CallFailure, Check, Item, Outcome, Verdict
 
@@ -23,6 +24,7 @@ class Draft:
             does not hold.
         chunk: See `Item`.
         chunk_by: See `Item`.
+        claim: See `Item`.
     """
 
     text: str
@@ -31,6 +33,7 @@ class Draft:
     checks: tuple[Check, ...]
     chunk: int | None = None
     chunk_by: Literal["lexical", "judge"] | None = None
+    claim: str | None = None
 
 
 def make_items(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> tuple[Item, ...]:
@@ -60,6 +63,7 @@ def _make_item(draft: Draft, remaining: Iterator[Outcome]) -> Item:
         verdict=None if draft.checks else False,
         probability=None,
         label_mass=None,
+        claim=draft.claim,
         chunk=draft.chunk,
         chunk_by=draft.chunk_by,
     )
@@ -76,6 +80,7 @@ def _make_item(draft: Draft, remaining: Iterator[Outcome]) -> Item:
             "label_mass": round(label_mass(verdict), DECIMALS),
             "marginal": abs(chance - DECISION_THRESHOLD) < TOLERANCE,
             **_window_of(verdict),
+            **panel_fields(verdict, holds),
         }
     )
 

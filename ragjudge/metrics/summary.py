@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ragjudge.metrics.aggregate import mean
+from ragjudge.metrics.aggregate import DECIMALS, mean
 from ragjudge.records import MetricSummary, Row, Score
 
 
@@ -22,6 +22,13 @@ def summarise(rows: Iterable[Row]) -> dict[str, MetricSummary]:
             passed=sum(score.passed is True for score in scores),
             failed=sum(score.passed is False for score in scores),
             errors=sum(score.status == "judge_error" for score in scores),
+            disagreement=_disagreement(scores),
         )
         for label, scores in by_label.items()
     }
+
+
+def _disagreement(scores: Iterable[Score]) -> float | None:
+    """Return the share of the items of a panel on which its judges differ; None without such items."""
+    found = [item.disagreement for score in scores for item in score.items if item.disagreement is not None]
+    return round(sum(value > 0 for value in found) / len(found), DECIMALS) if found else None

@@ -6,21 +6,14 @@ They ask the very same checks, so that a claim that two of them need is judged o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from ragjudge.metrics.base import Empty
+from ragjudge.metrics.cutting import Cut, claims_of
 from ragjudge.metrics.items import Draft
 from ragjudge.prompts.template import load_template
-from ragjudge.records import Sample
-from ragjudge.text.claims import Claim, claims
+from ragjudge.records import Item, Sample
 from ragjudge.text.overlap import best_chunk
 from ragjudge.text.splitting import Splitting
-
-
-@lru_cache(maxsize=256)
-def claims_of(text: str, splitting: Splitting) -> tuple[Claim, ...]:
-    """Cut a text into claims; remembered, since most metrics cut the same few texts of a sample."""
-    return claims(text, splitting.language, splitting.claims, splitting.abbreviations, code=splitting.code)
 
 
 def chunks_of(sample: Sample) -> tuple[str, ...]:
@@ -38,17 +31,18 @@ def no_chunks() -> Empty:
     return Empty("there are no contexts to judge against.", "fail")
 
 
-def claims_to_support(text: str, sample: Sample, splitting: Splitting) -> list[Draft]:
+def claims_to_support(text: str, sample: Sample, cut: Cut) -> list[Draft]:
     """Return a text's claims, each with the question whether the sample's contexts support it."""
     template = load_template("support")
     slots = {"question": sample.input or ""}
     chunks = chunks_of(sample)
     shown = tuple(chunk for chunk in chunks if chunk.strip())
     drafts = []
-    for claim in claims_of(text, splitting):
+    for claim in cut(text):
         if not claim.is_claim:
             continue
-        chunk = best_chunk(claim.text, chunks)
+        said = claim.judge_text if claim.part else None
+        chunk = best_chunk(said or claim.text, chunks)
         drafts.append(
             Draft(
                 claim.text,
@@ -57,6 +51,7 @@ def claims_to_support(text: str, sample: Sample, splitting: Splitting) -> list[D
                 (template.check(claim.judge_text, slots, shown),),
                 chunk=chunk,
                 chunk_by=None if chunk is None else "lexical",
+                claim=said,
             )
         )
     return drafts
@@ -74,8 +69,9 @@ def without_claims(text: str, name: str, splitting: Splitting) -> Empty | None:
     return Empty(f"the {name} makes no claim.", "skip")
 
 
-def unsupported(texts: Sequence[str]) -> str:
+def unsupported(items: Sequence[Item]) -> str:
     """Quote the first of the claims that do not hold, for a reason."""
+    texts = [item.claim or item.text for item in items if item.verdict is False]
     if not texts:
         return ""
     rest = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""

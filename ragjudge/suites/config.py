@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     JsonValue,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -19,7 +22,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from ragjudge.datasets.columns import read_contexts
 from ragjudge.datasets.values import describe, quoting_hint
 from ragjudge.errors import ConfigError, DataError, nearest
-from ragjudge.records import Mode, OnEmpty
+from ragjudge.records import LEAST_JUDGES, MOST_JUDGES, Mode, OnEmpty, PanelBy
 from ragjudge.text.claims import ClaimMode, CodeMode
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -126,6 +129,7 @@ class JudgeConfig(Closed):
     split: Literal["layer", "row", "none"] | None = None
     repack: bool | None = None
     profile: Name | None = None
+    calibration: Name | None = None
     base_url: Name | None = None
     model: Name | None = None
     identity: Name | None = None
@@ -141,6 +145,46 @@ class JudgeConfig(Closed):
 
 Judge = Annotated[JudgeConfig, BeforeValidator(_mapping_with_id)]
 
+_BRANCH_JUDGE, _BRANCH_LIST, _BRANCH_PANEL = "[judge]", "[list]", "[panel]"
+
+
+def _enough(judges: list[JudgeConfig]) -> list[JudgeConfig]:
+    if not LEAST_JUDGES <= len(judges) <= MOST_JUDGES:
+        found = "an empty list" if not judges else "1 judge" if len(judges) == 1 else f"{len(judges)} judges"
+        raise PydanticCustomError(
+            _SENTENCE,
+            "{text}",
+            {
+                "text": f"found {found}; accepted: one judge without a list, or a list of {LEAST_JUDGES} to "
+                f"{MOST_JUDGES} judges."
+            },
+        )
+    return judges
+
+
+Judges = Annotated[list[Judge], AfterValidator(_enough)]
+
+
+class PanelConfig(Closed):
+    """Several judges; a bare list is the key `panel`."""
+
+    panel: Judges
+    by: PanelBy = "majority"
+
+
+def _branch(value: Any) -> str:
+    if isinstance(value, list):
+        return _BRANCH_LIST
+    return _BRANCH_PANEL if isinstance(value, Mapping) and "panel" in value else _BRANCH_JUDGE
+
+
+JudgeOrPanel = Annotated[
+    Annotated[Judge, Tag(_BRANCH_JUDGE)]
+    | Annotated[Judges, Tag(_BRANCH_LIST)]
+    | Annotated[PanelConfig, Tag(_BRANCH_PANEL)],
+    Discriminator(_branch),
+]
+
 
 class Settings(Closed):
     """What an assertion and `defaults:` have in common."""
@@ -148,7 +192,7 @@ class Settings(Closed):
     threshold: Threshold | None = None
     mode: Mode | None = None
     on_empty: OnEmpty | None = None
-    provider: Judge | None = None
+    provider: JudgeOrPanel | None = None
 
 
 class MetricSettings(Settings):
@@ -187,8 +231,9 @@ class SuiteConfig(Closed):
     """The whole file."""
 
     description: str | None = None
-    judge: Judge | None = None
+    judge: JudgeOrPanel | None = None
     judges: dict[str, Judge] | None = None
+    calibration: Name | None = None
     providers: list[Annotated[ProviderConfig, BeforeValidator(_mapping_with_id)]] | None = None
     cache: Name | None = None
     prefix_store: Bound | None = None
@@ -230,8 +275,8 @@ def _place(inside: str, parts: Iterable[int | str]) -> str:
     """Return a place as a person writes it: ``tests[2].assert[0].threshold``."""
     place = inside
     for part in parts:
-        if part == "[key]":
-            continue  # how pydantic marks that the key itself is wrong
+        if part in ("[key]", _BRANCH_JUDGE, _BRANCH_LIST, _BRANCH_PANEL):
+            continue  # how pydantic marks that the key itself is wrong, or which of several forms a value has
         if isinstance(part, int):
             place += f"[{part}]"
         elif part.isidentifier() or "-" in part:

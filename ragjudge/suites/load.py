@@ -11,19 +11,21 @@ from ragjudge.datasets.columns import contexts_are_one_text
 from ragjudge.datasets.load import Ids
 from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import plain_json
-from ragjudge.errors import ConfigError, nearest
+from ragjudge.errors import ConfigError, DataError, UnknownNameError, nearest
 from ragjudge.metrics.registry import canonical_name, metric_names
 from ragjudge.providers.base import ProviderSpec, service_of
+from ragjudge.records import Sample
 from ragjudge.suites.config import (
     AssertionConfig,
     By,
     JudgeConfig,
     MetricSettings,
+    PanelConfig,
     Settings,
     SuiteConfig,
     validated,
 )
-from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, Suite
+from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, PanelSpec, Suite
 from ragjudge.suites.yaml_file import read_yaml
 from ragjudge.text.languages import language_name
 from ragjudge.text.splitting import Splitting
@@ -101,7 +103,7 @@ class _Loader:
     def suite(self) -> Suite:
         """Resolve everything."""
         config = self._config
-        judge = self._judge(config.judge, "judge") if config.judge else None
+        judge = self._judge_or_panel(config.judge, "judge") if config.judge else None
         splitting = self._splitting()
         cases = tuple(self._cases())
         if not any(case.assertions for case in cases):
@@ -113,6 +115,7 @@ class _Loader:
             description=config.description,
             judge=judge,
             judges=self._judges,
+            calibration=config.calibration,
             providers=self._providers(),
             cases=cases,
             dataset=self._beside(config.dataset) if config.dataset else None,
@@ -143,6 +146,25 @@ class _Loader:
                 f"or pass --judge",
             )
         return JudgeSpec(id=judge.id, path=judge_path(judge.id, self._base), **settings)
+
+    def _judge_or_panel(
+        self, given: JudgeConfig | Sequence[JudgeConfig] | PanelConfig, place: str
+    ) -> JudgeSpec | PanelSpec:
+        if isinstance(given, JudgeConfig):
+            return self._judge(given, place)
+        panel, by = (given.panel, given.by) if isinstance(given, PanelConfig) else (given, "majority")
+        inside = f"{place}.panel" if isinstance(given, PanelConfig) else place
+        members: list[JudgeSpec] = []
+        for index, judge in enumerate(panel):
+            spec = self._judge(judge, f"{inside}[{index}]")
+            if spec in members:
+                raise self._error(
+                    f"{inside}[{index}]",
+                    f"the judge {judge.id!r} is that of {inside}[{members.index(spec)}]; a panel has each judge "
+                    f"once.",
+                )
+            members.append(spec)
+        return PanelSpec(members=tuple(members), by=by)
 
     def _providers(self) -> tuple[ProviderSpec, ...]:
         specs: dict[str, ProviderSpec] = {}
@@ -221,7 +243,7 @@ class _Loader:
 
         judge = next(
             (
-                self._judge(layer.provider, f"{at}.provider")
+                self._judge_or_panel(layer.provider, f"{at}.provider")
                 for layer, at in layers
                 if layer and layer.provider
             ),
@@ -284,7 +306,7 @@ class _Loader:
         }
         labelled = {one_text: self._labelled(placed) for one_text, placed in of_all.items()}
         for found, own, place in self._rows():
-            sample = self._ids.sample(found)
+            sample = self._sample(found)
             one_text = contexts_are_one_text(found.row)
             assertions = labelled[one_text]
             if own:
@@ -301,7 +323,7 @@ class _Loader:
             both = "both `tests:` and `dataset:`" if config.tests is not None else "no rows"
             raise self._error("", f"the suite has {both}; accepted: either `tests:` or `dataset:`.")
         if config.dataset is not None:
-            for found in read_rows(self._beside(config.dataset)):
+            for found in self._read_dataset(config.dataset):
                 yield found, (), ""
         for index, test in enumerate(config.tests or ()):
             place = f"tests[{index}]"
@@ -316,6 +338,20 @@ class _Loader:
             yield Found(f"{self._file}: {place}.vars", row), test.asserts, place
         if config.tests is not None and not config.tests:
             raise self._error("tests", "found an empty list; accepted: at least one test.")
+
+    def _read_dataset(self, dataset: str) -> Iterator[Found]:
+        try:
+            yield from read_rows(self._beside(dataset))
+        except DataError as error:
+            raise error.within(f"{self._file}: dataset")  # noqa: B904 - the very error, told where
+
+    def _sample(self, found: Found) -> Sample:
+        try:
+            return self._ids.sample(found)
+        except (DataError, UnknownNameError) as error:
+            if self._config.dataset is None:
+                raise  # the place of a test names the suite already
+            raise error.within(f"{self._file}: dataset")  # noqa: B904 - as above
 
     def _error(self, place: str, what: str, *, hint: str | None = None) -> ConfigError:
         return ConfigError(f"{self._file}: {place}: {what}" if place else f"{self._file}: {what}", hint=hint)

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from ragjudge.providers.base import ProviderSpec
-from ragjudge.records import Mode, OnEmpty, Record, Sample
+from ragjudge.records import Mode, OnEmpty, PanelBy, Record, Sample
 from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
 Chat = Literal["auto", "plain"]
@@ -47,6 +47,7 @@ class JudgeSpec(Record):
         split: How several devices share a model: ``layer``, ``row`` or ``none``; None = ``layer``.
         repack: Whether weights are laid out anew for the processor; None = they are.
         profile: How a model that was trained to check texts is asked, or ``none``; None = as it is known.
+        calibration: ``shipped``, ``none`` or a file, as written; None = what the suite says for all judges.
     """
 
     id: str
@@ -61,6 +62,7 @@ class JudgeSpec(Record):
     split: Literal["layer", "row", "none"] | None = None
     repack: bool | None = None
     profile: str | None = None
+    calibration: str | None = None
     base_url: str | None = None
     model: str | None = None
     identity: str | None = None
@@ -72,6 +74,18 @@ class JudgeSpec(Record):
     concurrency: int | None = None
     timeout: float | None = None
     retries: int | None = None
+
+
+class PanelSpec(Record):
+    """Several judges that decide together.
+
+    Attributes:
+        members: The judges, 2 to 9, no two of them equal.
+        by: How their verdicts are put together; see `judges.voting`.
+    """
+
+    members: tuple[JudgeSpec, ...]
+    by: PanelBy = "majority"
 
 
 class AssertionSpec(Record):
@@ -86,7 +100,7 @@ class AssertionSpec(Record):
         reference: Wins over the sample's expected answer.
         context: Wins over the sample's contexts.
         on_empty: What an empty case means; None = what the metric says.
-        judge: A judge of its own; None = the suite's.
+        judge: A judge of its own, or several; None = the suite's.
     """
 
     metric: str
@@ -97,7 +111,7 @@ class AssertionSpec(Record):
     reference: str | None = None
     context: tuple[str, ...] | None = None
     on_empty: OnEmpty | None = None
-    judge: JudgeSpec | None = None
+    judge: JudgeSpec | PanelSpec | None = None
 
 
 class Case(Record):
@@ -118,8 +132,10 @@ class Suite(Record):
     Attributes:
         path: The file it was read from; relative paths in it were relative to this file.
         description: What it is about.
-        judge: The judge of every assertion without one of its own; None = the default judge.
+        judge: The judge of every assertion without one of its own, or several; None = the default judge.
         judges: What other names for judges stand for.
+        calibration: The calibration of every judge without one of its own: ``shipped``, ``none`` or a file,
+            as written, relative to the suite; None = the shipped one.
         providers: Systems under test; empty when the rows carry their outputs.
         cases: At least one, with at least one assertion among them.
         dataset: The file of the rows; None when they stand in the suite.
@@ -130,8 +146,9 @@ class Suite(Record):
 
     path: Path
     description: str | None = None
-    judge: JudgeSpec | None = None
+    judge: JudgeSpec | PanelSpec | None = None
     judges: dict[str, JudgeSpec] = Field(default_factory=dict)
+    calibration: str | None = None
     providers: tuple[ProviderSpec, ...] = ()
     cases: tuple[Case, ...]
     dataset: Path | None = None

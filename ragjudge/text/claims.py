@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from ragjudge.errors import UnknownNameError
 from ragjudge.text.clauses import clauses
+from ragjudge.text.compound import may_say_several_things
 from ragjudge.text.context import Reading, judge_text, readings
 from ragjudge.text.kinds import why_not
 from ragjudge.text.languages import language_name
@@ -20,7 +21,7 @@ from ragjudge.text.plain import plain_text
 from ragjudge.text.sentences import Piece, pieces
 from ragjudge.text.verbs import AUXILIARIES
 
-ClaimMode = Literal["sentence", "clause"]
+ClaimMode = Literal["sentence", "clause", "judge"]
 CodeMode = Literal["skip", "whole"]
 
 
@@ -42,6 +43,8 @@ class Claim:
         lead_in: The sentence that leads into the list an item stands in; empty elsewhere.
         before: The sentence in front of it in the same paragraph when its subject points back there ("It
             was …"); empty otherwise.
+        compound: Whether a judge is to be asked which claims it holds; in ``judge`` mode only.
+        part: Whether it is one of the claims that a judge found in this piece: `judge_text` says which.
     """
 
     text: str
@@ -52,6 +55,8 @@ class Claim:
     judge_text: str = ""
     lead_in: str = ""
     before: str = ""
+    compound: bool = False
+    part: bool = False
 
 
 def claims(
@@ -67,12 +72,13 @@ def claims(
     Args:
         text: Any text; plain prose and Markdown alike.
         language: Name or ISO 639-1 code of one of `languages.LANGUAGES`.
-        mode: ``sentence``, or ``clause`` to cut compound sentences whose parts stand on their own.
+        mode: ``sentence``; ``clause`` to cut compound sentences whose parts stand on their own; ``judge`` to
+            mark the sentences that may hold several claims, which only a judge can tell.
         abbreviations: Further abbreviations behind which no sentence ends, with or without the full stop.
         code: ``skip`` fenced code, or take each block of it as one claim (``whole``).
 
     Returns:
-        All pieces in order, claims and others; in ``sentence`` mode they are what `sentences` returns. A
+        All pieces in order, claims and others; but in ``clause`` mode they are what `sentences` returns. A
         text without words has none.
 
     Raises:
@@ -89,6 +95,9 @@ def claims(
         claim = _claim(piece, reading, reason, own)
         if mode == "clause" and claim.is_claim and piece.kind in {"prose", "item"}:
             result += _in_clauses(claim, name, own)
+        elif mode == "judge" and claim.is_claim and piece.kind in {"prose", "item"}:
+            several = may_say_several_things(reading.text, own, english=name == "english")
+            result.append(replace(claim, compound=several))
         else:
             result.append(claim)
     return tuple(result)

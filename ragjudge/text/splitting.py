@@ -19,7 +19,8 @@ class Splitting:
 
     Args:
         language: Name or ISO 639-1 code of one of `languages.LANGUAGES`; kept as its name.
-        claims: ``sentence``, or ``clause`` to cut compound sentences whose parts stand on their own.
+        claims: ``sentence``; ``clause`` to cut compound sentences whose parts stand on their own; ``judge``
+            to have the judge cut them.
         code: ``skip`` fenced code, or take each block of it as one claim (``whole``).
         abbreviations: Further abbreviations behind which no sentence ends, with or without the full stop.
 

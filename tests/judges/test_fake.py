@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.prompts.answers import probability
 from ragjudge.prompts.template import load_template
-from ragjudge.records import CallFailure, Reply, Verdict
+from ragjudge.records import CallFailure, Outcome, Reply, Verdict
 
 CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first released it in 1991."
 
@@ -42,3 +44,22 @@ def test_a_prompt_gets_the_schema_it_asks_for() -> None:
     ((_, outcome),) = FakeJudge(score=0.25).ask([prompt])
     assert isinstance(outcome, Reply)
     assert '"score": 0.25' in outcome.text
+
+
+def cut(judge: FakeJudge, sentence: str) -> Outcome:
+    ((_, outcome),) = judge.ask([load_template("claims").prompt({"sentence": sentence})])
+    return outcome
+
+
+def test_a_sentence_is_cut_as_the_script_says_or_at_its_joints() -> None:
+    judge = FakeJudge(claims={"A is B and C.": ["A is B.", "A is C."], "D and E.": None})
+    assert isinstance(cut(judge, "D and E."), CallFailure)
+    for sentence, claims in {
+        "A is B and C.": ["A is B.", "A is C."],
+        "F runs, and G walks; H sits.": ["F runs.", "G walks.", "H sits."],
+        "One thing.": ["One thing."],
+    }.items():
+        outcome = cut(judge, sentence)
+        assert isinstance(outcome, Reply)
+        assert json.loads(outcome.text) == {"claims": claims}
+    assert judge.identity().fingerprint != FakeJudge().identity().fingerprint

@@ -115,12 +115,18 @@ def test_a_suite_s_wrong_setting_is_one_sentence(tmp_path: Path, setting: str, s
 
 
 def test_the_command_line_names_every_setting_but_the_batch() -> None:
-    places: dict[str, Any] = {"cache": None, "no_cache": True, "replay": False, "bundle": None}
+    places: dict[str, Any] = {
+        "cache": None,
+        "no_cache": True,
+        "replay": False,
+        "bundle": None,
+        "calibration": None,
+    }
     values = {name: value for name, value in ENGINE.items() if name != "batch"}
-    options = JudgeOptions(judge="a.gguf", window=512, profile="lynx", **values, **places)
+    options = JudgeOptions(judge=("a.gguf",), window=512, profile="lynx", **values, **places)
     judge = options.open_judge()
     assert settings_of(judge) == EngineSettings(**values)
     assert judge.profile is not None
     assert options.has_settings
     nothing: dict[str, Any] = dict.fromkeys(values)
-    assert not JudgeOptions(judge=None, window=None, profile=None, **nothing, **places).has_settings
+    assert not JudgeOptions(judge=(), window=None, profile=None, **nothing, **places).has_settings

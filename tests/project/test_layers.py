@@ -9,7 +9,7 @@ import pytest
 from tests.project.imports import Import, imports, imports_of, modules, unit
 
 GROUND = {"records", "errors"}
-GRADING = GROUND | {"metrics", "judges", "cache", "runner"}
+GRADING = GROUND | {"metrics", "judges", "cache", "planning", "runner"}
 
 LAYERS: dict[str, set[str]] = {
     "records": set(),
@@ -24,20 +24,22 @@ LAYERS: dict[str, set[str]] = {
     "reports": GROUND,
     "providers": GROUND | {"datasets"},
     "suites": GROUND | {"text", "datasets", "metrics", "providers"},
-    "runner": GROUND | {"metrics", "judges", "cache"},
-    "sessions": GROUND | {"judges", "cache"},
+    "planning": GROUND | {"metrics", "judges"},
+    "runner": GROUND | {"metrics", "judges", "cache", "planning"},
+    "agreement": GROUND | {"judges", "cache", "metrics", "prompts", "text", "gguf", "datasets"},
+    "sessions": GROUND | {"judges", "cache", "agreement"},
     "scorers": GRADING | {"sessions", "text"},
-    "assembly": GRADING | {"sessions", "suites", "providers", "datasets", "text"},
+    "assembly": GRADING | {"agreement", "sessions", "suites", "providers", "datasets", "text"},
     "evaluation": GRADING | {"sessions", "scorers", "suites", "providers", "datasets", "reports", "text"},
     "cli": GRADING
     | {"sessions", "scorers", "assembly", "evaluation", "suites", "providers", "datasets", "reports"}
-    | {"text", "prompts", "gguf"},
+    | {"agreement", "text", "prompts", "gguf"},
     "__main__": {"cli"},
 }
 """What each part of the package may import, beside itself."""
 
 ONLY_IN = {
-    "llama_cpp": "ragjudge.judges.llama.native",
+    "llama_cpp": "ragjudge.judges.llama.library",
     "diskcache": "ragjudge.cache",
     "nltk": "ragjudge.text",
     "click": "ragjudge.cli",
@@ -91,8 +93,9 @@ def test_a_heavy_package_is_imported_in_one_place_only(package: str) -> None:
     assert not wrong, _told(wrong)
 
 
-def test_the_module_of_tokens_and_logits_knows_no_prompts_and_no_records() -> None:
-    known = [found for found in imports() if found.module == "ragjudge.judges.llama.native"]
+def test_the_modules_of_tokens_and_logits_know_no_prompts_and_no_records() -> None:
+    llama_cpp = {"ragjudge.judges.llama.native", "ragjudge.judges.llama.library"}
+    known = [found for found in imports() if found.module in llama_cpp]
     wrong = [
         found
         for found in known

@@ -134,7 +134,7 @@ def test_without_a_version_the_newest_is_meant() -> None:
 def test_every_template_in_the_package_is_what_its_file_name_says(name: str, version: int) -> None:
     template = load_template(name, version)
     assert (template.name, template.version) == (name, version)
-    slots = {"question": "Q?", "expected": "E.", "output": "O."}
+    slots = {"question": "Q?", "expected": "E.", "output": "O.", "sentence": "S."}
     if template.labels is not None:
         check = template.check("The claim.", slots, ["C1.", "C2."])
         # What is asked about is the claim or, for questions about a chunk, the chunks shown.
@@ -145,7 +145,10 @@ def test_every_template_in_the_package_is_what_its_file_name_says(name: str, ver
     else:
         prompt = template.prompt(slots, ["C1.", "C2."])
         assert "root ::=" in prompt.grammar
-        assert load_template(str(template.definition_of)).definition in prompt.own
+        if template.definition_of is not None:
+            assert load_template(template.definition_of).definition in prompt.own
+        assert "O." not in prompt.shared  # what is shared must not depend on what is asked about
+        assert "S." not in prompt.shared
 
 
 def test_templates_of_one_kind_share_their_instruction_so_that_it_is_decoded_once() -> None:

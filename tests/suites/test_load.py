@@ -281,8 +281,8 @@ def test_a_judge_s_file_is_looked_for_beside_the_suite_first(
 
 ACCEPTED_IN_ASSERT = "by, context, label, mode, on_empty, provider, reference, threshold, type"
 ACCEPTED_AT_TOP = (
-    "abbreviations, assert, cache, claims, code, dataset, defaults, description, judge, judges, language, "
-    "prefix_store, providers, tests"
+    "abbreviations, assert, cache, calibration, claims, code, dataset, defaults, description, judge, judges, "
+    "language, prefix_store, providers, tests"
 )
 METRICS = "answer_relevancy, context_precision, context_recall, context_relevance, faithfulness"
 
@@ -303,9 +303,9 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
             TEST + "judge: {id: x, windw: 5}\n",
             (
                 ": judge: unknown key 'windw'. Did you mean 'window'? "
-                "Accepted: accept_models, api_key_env, base_url, batch, chat, concurrency, extra, "
-                "flash_attention, gpu_layers, id, identity, kv, max_tokens, model, profile, repack, retries, "
-                "split, strategy, threads, timeout, window."
+                "Accepted: accept_models, api_key_env, base_url, batch, calibration, chat, concurrency, "
+                "extra, flash_attention, gpu_layers, id, identity, kv, max_tokens, model, profile, repack, "
+                "retries, split, strategy, threads, timeout, window."
             ),
         ),
         (
@@ -325,7 +325,10 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
         (TEST + "judges: {5: a}\n", ": judges[5]: found the number 5; accepted: text."),
         (TEST + "cache: 5\n", ": cache: found the number 5; accepted: text."),
         (TEST + "language: no\n", ": language: found false; accepted: text."),
-        (TEST + "claims: clauses\n", ": claims: found the text 'clauses'; accepted: sentence, clause."),
+        (
+            TEST + "claims: clauses\n",
+            ": claims: found the text 'clauses'; accepted: sentence, clause, judge.",
+        ),
         (TEST + "code: true\n", ": code: found true; accepted: skip, whole."),
         (TEST + "abbreviations: Rdnr.\n", ": abbreviations: found the text 'Rdnr.'; accepted: a list."),
         (TEST + "abbreviations: [No]\n", ": abbreviations[0]: found false; accepted: text."),
@@ -545,11 +548,16 @@ def test_an_unknown_metric_is_named_with_the_nearest_one(tmp_path: Path) -> None
         ),
         (
             "assert: [{type: faithfulness}]\ndataset: none.jsonl\n",
-            "{folder}/none.jsonl: there is no such file.",
+            "{path}: dataset: {folder}/none.jsonl: there is no such file.",
+        ),
+        (
+            "assert: [{type: faithfulness}]\ndataset: a.jsonl\n",
+            "{path}: dataset: {folder}/a.jsonl, line 2: 'answer' is the number 1; accepted: text.",
         ),
     ],
 )
 def test_a_bad_row_is_named_by_its_place(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "a.jsonl").write_text('{"answer": "A."}\n{"answer": 1}\n', encoding="utf-8")
     with pytest.raises(DataError) as caught:
         load(tmp_path, text)
     expected = sentence.replace("{path}", str(tmp_path / "suite.yaml"))
@@ -580,7 +588,10 @@ def test_a_row_says_its_language(tmp_path: Path) -> None:
             "tests: [{vars: {answer: A., language: germn}, assert: [{type: faithfulness}]}]\n",
             "{path}: tests[0].vars: 'language'",
         ),
-        ("assert: [{type: faithfulness}]\ndataset: rows.jsonl\n", "{folder}rows.jsonl, line 2: 'language'"),
+        (
+            "assert: [{type: faithfulness}]\ndataset: rows.jsonl\n",
+            "{path}: dataset: {folder}rows.jsonl, line 2: 'language'",
+        ),
     ],
 )
 def test_an_unknown_language_is_named_by_its_place(tmp_path: Path, text: str, place: str) -> None:

@@ -1,0 +1,241 @@
+"""What a run is made of, and which of its calls are asked together. Asks nobody anything.
+
+A run has two stages. What metrics must know before they can plan (`claims: judge`) is asked first, then their
+checks. Each stage goes in windows of a few hundred calls, those of tasks over equal contexts side by side:
+all calls of a window are known before its first token is decoded, and memory stays bounded for any number of
+rows. A task that has nothing to prepare waits for nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ragjudge.errors import DataError
+from ragjudge.judges.base import Judge
+from ragjudge.metrics.base import Metric, Plan, PreparingMetric
+from ragjudge.metrics.profiled import plan_in_profile
+from ragjudge.records import Call, OnEmpty, Outcome, Sample
+
+WINDOW_CALLS = 256
+"""Calls that are planned together; a window ends with the task that reaches this number."""
+
+_WINDOW_TASKS = 256
+"""Most tasks of a preparation window, which also holds those that have nothing to prepare."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One score to be computed.
+
+    Attributes:
+        label: The name of the score within its row.
+        metric: What computes it.
+        sample: What it is computed for: the row's sample, or one with a context or reference of the
+            assertion's own.
+        threshold: Smallest passing value, in [0, 1].
+        on_empty: What an empty case means; None = what the metric says.
+        judge: Key of the judge among the runner's.
+    """
+
+    label: str
+    metric: Metric
+    sample: Sample
+    threshold: float
+    on_empty: OnEmpty | None = None
+    judge: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row of the report to be: a sample, the provider of its output, and the scores it needs.
+
+    Attributes:
+        sample: The sample, output included.
+        tasks: The scores, in the order of the report.
+        provider: Name of the provider; None for a recorded output.
+        error: Why there is no output; the cell's scores are then skipped and fail.
+    """
+
+    sample: Sample
+    tasks: tuple[Task, ...]
+    provider: str | None = None
+    error: str | None = None
+
+
+@dataclass
+class Pending:
+    """A task whose calls wait for their answers.
+
+    Attributes:
+        cell: Index of its cell.
+        task: The task.
+        calls: What is asked for it in this stage.
+        plan: Its plan; empty while it is prepared.
+        outcomes: One for each call, None until it is there.
+        left: How many are not there yet.
+    """
+
+    cell: int
+    task: Task
+    calls: tuple[Call, ...]
+    plan: Plan = field(default_factory=Plan)
+    outcomes: list[Outcome | None] = field(init=False)
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outcomes = [None] * len(self.calls)
+        self.left = len(self.calls)
+
+    @property
+    def place(self) -> str:
+        """The task as messages name it."""
+        return f"{self.task.sample.id}, {self.task.label}"
+
+    @property
+    def answers(self) -> list[Outcome]:
+        """The outcomes that are there."""
+        return [outcome for outcome in self.outcomes if outcome is not None]
+
+    def settle(self, slot: int, outcome: Outcome) -> bool:
+        """Take an outcome; say whether it was the last one that was missing."""
+        if self.outcomes[slot] is not None:
+            return False
+        self.outcomes[slot] = outcome
+        self.left -= 1
+        return not self.left
+
+
+@dataclass
+class Workload:
+    """How many calls a run will have, if what is left of it is like what was planned.
+
+    Attributes:
+        tasks: Tasks of the run, each as often as there are judges that answer it.
+    """
+
+    tasks: int
+    _prepared: int = 0
+    _planned: int = 0
+    _preparing_calls: int = 0
+    _checking_calls: int = 0
+
+    def prepared(self, window: Sequence[Pending], *, asked: bool = True) -> None:
+        """Count tasks with the calls that prepare them, unless these were asked before."""
+        self._prepared += len(window)
+        if asked:
+            self._preparing_calls += sum(len(pending.calls) for pending in window)
+
+    def planned(self, window: Sequence[Pending]) -> None:
+        """Count tasks with the calls of their plans."""
+        self._planned += len(window)
+        self._checking_calls += sum(len(pending.calls) for pending in window)
+
+    @property
+    def total(self) -> int:
+        """The calls of the whole run; exact when all of it is planned."""
+        preparing = self._preparing_calls * self.tasks / max(1, self._prepared)
+        # Before anything is planned: a sentence that is asked about holds a claim at least.
+        checking = self._checking_calls * self.tasks / self._planned if self._planned else preparing
+        return round(preparing + checking)
+
+
+def tasks_of(key: str, cells: Sequence[Cell]) -> Iterator[tuple[int, Task]]:
+    """Yield the tasks of one judge with the indexes of their cells, without those that have no output."""
+    for number, cell in enumerate(cells):
+        if cell.error is None:
+            for task in cell.tasks:
+                if task.judge == key:
+                    yield number, task
+
+
+def require_fields(task: Task) -> None:
+    """Refuse a sample that lacks a field its metric needs.
+
+    Raises:
+        DataError: It does.
+    """
+    lacking = [name for name in task.metric.requires if getattr(task.sample, name) is None]
+    if lacking:
+        given = [
+            name
+            for name in ("input", "output", "contexts", "expected")
+            if getattr(task.sample, name) is not None
+        ]
+        raise DataError(
+            f"{task.sample.id}, {task.label}: {task.metric.name} needs {' and '.join(lacking)}; "
+            f"the row has {', '.join(given) or 'none of the fields'}."
+        )
+
+
+def preparation_of(task: Task, judge: Judge) -> tuple[Call, ...]:
+    """Return what a task asks its judge before it can be planned; most ask nothing.
+
+    Raises:
+        ConfigError: The judge was not trained for it.
+    """
+    if not isinstance(task.metric, PreparingMetric):
+        return ()
+    return plan_in_profile(Plan.of_calls(task.metric.prepare(task.sample)), judge.profile).calls
+
+
+def plan_task(task: Task, judge: Judge, prepared: Sequence[Outcome] = ()) -> Plan:
+    """Return what a task asks its judge.
+
+    Args:
+        task: The task.
+        judge: The judge.
+        prepared: One outcome for each call of `preparation_of`.
+
+    Raises:
+        ConfigError: The judge was not trained for it.
+    """
+    metric = task.metric
+    plan = (
+        metric.plan(task.sample, prepared)
+        if isinstance(metric, PreparingMetric)
+        else metric.plan(task.sample)
+    )
+    return plan_in_profile(plan, judge.profile)
+
+
+def preparation_windows(tasks: Iterable[tuple[int, Task]], judge: Judge) -> Iterator[list[Pending]]:
+    """Yield tasks with what prepares them, those over equal contexts side by side.
+
+    Tasks between others that have something to prepare stay in their place.
+    """
+    window: list[Pending] = []
+    size = 0
+    for cell, task in _by_contexts(tasks):
+        pending = Pending(cell, task, preparation_of(task, judge))
+        window.append(pending)
+        size += len(pending.calls)
+        if not size or size >= WINDOW_CALLS or len(window) >= _WINDOW_TASKS:
+            yield window
+            window, size = [], 0
+    if window:
+        yield window
+
+
+def plan_windows(prepared: Iterable[Pending], judge: Judge) -> Iterator[list[Pending]]:
+    """Yield tasks with their plans, in the order in which they come prepared."""
+    window: list[Pending] = []
+    size = 0
+    for ready in prepared:
+        plan = plan_task(ready.task, judge, ready.answers)
+        window.append(Pending(ready.cell, ready.task, plan.calls, plan))
+        size += len(plan.calls)
+        if size >= WINDOW_CALLS:
+            yield window
+            window, size = [], 0
+    if window:
+        yield window
+
+
+def _by_contexts(tasks: Iterable[tuple[int, Task]]) -> Iterator[tuple[int, Task]]:
+    """Yield tasks with those over equal contexts side by side, so that a window's edge rarely parts them."""
+    groups: dict[tuple[str, ...] | None, list[tuple[int, Task]]] = {}
+    for cell, task in tasks:
+        groups.setdefault(task.sample.contexts, []).append((cell, task))
+    for group in groups.values():
+        yield from group
