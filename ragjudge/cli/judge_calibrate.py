@@ -42,9 +42,6 @@ class _Asked(NamedTuple):
     metavar="FILE",
     help="Write the calibration (.json). [only show what would come of it]",
 )
-@click.option(
-    "--hidden", is_flag=True, help="Let a fit read the model's last hidden state; llama judges only."
-)
 @click.option("--template", metavar="NAME[@V]", help="The question to ask. [the one that metrics ask]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take the first N rows of each file.")
 @click.option(
@@ -55,7 +52,6 @@ def calibrate(
     options: JudgeOptions,
     paths: tuple[Path, ...],
     output: Path | None,
-    hidden: bool,
     template: str | None,
     limit: int | None,
     max_words: int | None,
@@ -66,7 +62,8 @@ def calibrate(
     LABELS are files of labelled rows as `judge check` reads them, each a set of its own; both labels and all
     sets count the same. Candidates of rising complexity are compared on rows that they were not fitted on:
     whole sets where there are three or more, else groups (`meta.group`). The simplest one within one
-    standard error of the best is kept. The file is for this judge and these templates alone.
+    standard error of the best is kept. With --hidden a fit may read the model's last hidden state; llama
+    judges alone have one. The file is for this judge and these templates alone.
     """
     from ragjudge.agreement.candidates import need_sklearn
     from ragjudge.agreement.checking import limited, read_sets
@@ -83,7 +80,7 @@ def calibrate(
     if template is not None:
         template_of(template)  # a wrong name is told before anything is read
     sets, notes = limited(read_sets(paths), limit=limit, max_words=max_words)
-    asked = _ask(options, sets, template, hidden=hidden, quiet=form == "json")
+    asked = _ask(options, sets, template, quiet=form == "json")
     judged, failed = judged_rows(sets, asked.answers)
     if failed:
         notes = [*notes, f"{failed} of {len(asked.answers)} rows got no verdict and were left out."]
@@ -105,9 +102,7 @@ def calibrate(
     return 0
 
 
-def _ask(
-    options: JudgeOptions, sets: Sequence[LabelSet], template: str | None, *, hidden: bool, quiet: bool
-) -> _Asked:
+def _ask(options: JudgeOptions, sets: Sequence[LabelSet], template: str | None, *, quiet: bool) -> _Asked:
     from ragjudge.agreement.asking import ask_rows
     from ragjudge.agreement.questions import require_one_question
     from ragjudge.cache.opening import open_caching_judge
@@ -120,7 +115,7 @@ def _ask(
     rows = [row for each in sets for row in each.rows]
     if template is not None:
         require_one_question([row.task for row in rows], template)
-    judge = options.open_judge(hidden=hidden)
+    judge = options.open_judge()
     with closing(open_store(options.place, read_only=options.replay)) as store:
         say_notices(store)
         asked = open_caching_judge(judge, store, replay=options.replay)

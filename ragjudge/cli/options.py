@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SETTINGS = ("window", "threads", "gpu_layers", "flash_attention", "kv", "split", "repack", "profile")
+_SETTINGS = (
+    "window",
+    "threads",
+    "gpu_layers",
+    "flash_attention",
+    "kv",
+    "split",
+    "repack",
+    "profile",
+    "hidden",
+)
 """Options that are settings of a judge."""
 
 
@@ -47,6 +57,7 @@ class JudgeOptions:
         split: How several devices share a model.
         repack: False = weights stay as they are in the file.
         profile: How a model that was trained to check texts is asked.
+        hidden: Whether answers keep the model's last hidden state.
         calibration: ``shipped``, ``none`` or a file; None = a bundle's, else what the suite says, else the
             shipped one.
         cache: The cache folder; None = the default one.
@@ -64,6 +75,7 @@ class JudgeOptions:
     split: Split | None
     repack: bool | None
     profile: str | None
+    hidden: bool | None
     calibration: str | None
     cache: Path | None
     no_cache: bool
@@ -103,11 +115,8 @@ class JudgeOptions:
         """Whether any setting of the judge is given."""
         return any(getattr(self, name) is not None for name in _SETTINGS)
 
-    def open_judge(self, *, hidden: bool = False) -> Judge:
+    def open_judge(self) -> Judge:
         """Make the one judge that the options name.
-
-        Args:
-            hidden: Whether its verdicts keep the model's last hidden state.
 
         Raises:
             UsageError: They name several.
@@ -116,7 +125,7 @@ class JudgeOptions:
         """
         if len(self.judge) > 1:
             raise UsageError(f"--judge is given {len(self.judge)} times; accepted here: one judge.")
-        return self._open(self.judge[0] if self.judge else None, hidden=hidden)
+        return self._open(self.judge[0] if self.judge else None)
 
     def open_judges(self) -> list[Judge]:
         """Make the judges that the options name, each with the settings that are given; at least one.
@@ -129,11 +138,11 @@ class JudgeOptions:
         check_named_once(self.judge)
         return [self._open(name) for name in self.judge or (None,)]
 
-    def _open(self, name: str | None, *, hidden: bool = False) -> Judge:
+    def _open(self, name: str | None) -> Judge:
         from ragjudge.judges.registry import open_judge
 
         settings = {setting: getattr(self, setting) for setting in _SETTINGS}
-        return open_judge(name, hidden=hidden, **settings)
+        return open_judge(name, **settings)
 
 
 def check_named_once(judges: Sequence[str]) -> None:
@@ -201,6 +210,11 @@ def judge_options(command: F) -> F:
             ),
             click.option(
                 "--profile", metavar="NAME", help="How a trained checker is asked, or none. [as known]"
+            ),
+            click.option(
+                "--hidden/--no-hidden",
+                default=None,
+                help="Keep the model's last hidden state with each answer, for a calibration that reads it.",
             ),
             calibration_option,
             click.option(

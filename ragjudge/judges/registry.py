@@ -43,7 +43,7 @@ def open_judge(
     repack: bool | None = None,
     profile: str | None = None,
     prefix_bytes: int | None = None,
-    hidden: bool = False,
+    hidden: bool | None = None,
     **server: Any,
 ) -> Judge:
     """Make a judge. A model is loaded when the judge is first asked, not here.
@@ -90,8 +90,7 @@ def open_judge(
         "repack": repack,
     }
     engine = {setting: value for setting, value in engine.items() if value is not None}
-    others = {"window": window, "chat": chat, "profile": profile}
-    others["hidden"] = hidden or None
+    others = {"window": window, "chat": chat, "profile": profile, "hidden": hidden}
     given = [*(setting for setting, value in others.items() if value is not None), *engine]
     if name in (FAKE, HTTP) and given:
         raise ConfigError(f"judge {name!r} has no setting {given[0]!r}.")
@@ -110,7 +109,7 @@ def open_judge(
         "window": window,
         "prefix_bytes": prefix_bytes,
         "profile": profile,
-        "hidden": hidden,
+        "hidden": bool(hidden),
     }
     return _open_llama(name, path, settings=EngineSettings(**engine), **judge)
 

@@ -129,6 +129,7 @@ class JudgeConfig(Closed):
     split: Literal["layer", "row", "none"] | None = None
     repack: bool | None = None
     profile: Name | None = None
+    hidden: bool | None = None
     calibration: Name | None = None
     base_url: Name | None = None
     model: Name | None = None

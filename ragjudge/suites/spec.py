@@ -23,6 +23,7 @@ SERVER_SETTINGS = (
 
 LLAMA_SETTINGS = (
     "window", "chat", "threads", "gpu_layers", "batch", "flash_attention", "kv", "split", "repack", "profile",
+    "hidden",
 )  # fmt: skip
 """Settings of a judge in this process."""
 
@@ -47,6 +48,7 @@ class JudgeSpec(Record):
         split: How several devices share a model: ``layer``, ``row`` or ``none``; None = ``layer``.
         repack: Whether weights are laid out anew for the processor; None = they are.
         profile: How a model that was trained to check texts is asked, or ``none``; None = as it is known.
+        hidden: Whether answers keep the model's last hidden state, for calibrations that read it; None = no.
         calibration: ``shipped``, ``none`` or a file, as written; None = what the suite says for all judges.
     """
 
@@ -62,6 +64,7 @@ class JudgeSpec(Record):
     split: Literal["layer", "row", "none"] | None = None
     repack: bool | None = None
     profile: str | None = None
+    hidden: bool | None = None
     calibration: str | None = None
     base_url: str | None = None
     model: str | None = None

@@ -52,14 +52,14 @@ IN: dict[Any, set[str]] = {
     Sample: {"input", "output", "contexts", "expected", "language"},
     Splitting: SPLITTING,  # through the claims that are asked about
     AssertionSpec: {"metric", "mode", "by", "reference", "context", "judge"},
-    JudgeSpec: {"window", "chat", "kv", "profile"} | SERVER_IN,
+    JudgeSpec: {"window", "chat", "kv", "profile", "hidden"} | SERVER_IN,
     HttpSettings: SERVER_IN,
     HttpJudge: SERVER_IN,
     # Of path and entry the content's digest.
     LlamaJudge: {"path", "entry", "chat", "window", "profile", "hidden"},
     FakeJudge: {"script", "score", "claims"},
     EngineSettings: {"kv", "hidden"},
-    JudgeOptions: {"judge", "window", "kv", "profile"},
+    JudgeOptions: {"judge", "window", "kv", "profile", "hidden"},
     open_judge: {"reference", "path", "chat", "window", "kv", "profile", "hidden", "server"},
     TwoModeMetric: {"mode", "by", "splitting"},
     ProviderSpec: {"id", "options"},  # through the outputs that it produces

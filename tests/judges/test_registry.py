@@ -21,6 +21,7 @@ ENGINE: dict[str, Any] = {
     "kv": "q8_0",
     "split": "none",
     "repack": False,
+    "hidden": True,
 }
 
 
@@ -35,7 +36,15 @@ def test_every_engine_setting_reaches_the_engine() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"kv": "f16"}, {"repack": True}, {"profile": "lynx"}, {"chat": "plain"}, {"window": 100}]
+    "settings",
+    [
+        {"kv": "f16"},
+        {"repack": True},
+        {"profile": "lynx"},
+        {"chat": "plain"},
+        {"window": 100},
+        {"hidden": True},
+    ],
 )
 @pytest.mark.parametrize("name", ["fake", "http"])
 def test_a_judge_without_a_model_has_no_settings_of_models(name: str, settings: dict[str, Any]) -> None:
@@ -67,7 +76,7 @@ def test_a_suite_names_every_setting(tmp_path: Path) -> None:
     suite = tmp_path / "suite.yaml"
     suite.write_text(
         "judge: {id: m/a.gguf, threads: 3, gpu_layers: 2, batch: 64, flash_attention: on, kv: q8_0,\n"
-        "  split: none, repack: false, profile: lynx, window: 512}\n"
+        "  split: none, repack: false, profile: lynx, window: 512, hidden: true}\n"
         "assert: [{type: faithfulness}]\n"
         "tests: [{vars: {answer: A., context: C.}}]\n",
         encoding="utf-8",
