@@ -15,7 +15,7 @@ from ragjudge.metrics.registry import check_counts_claims, make_metric
 from ragjudge.records import Report, Row, Sample
 from ragjudge.scorers import Scorer, as_chunks
 from ragjudge.text.claims import ClaimMode, CodeMode
-from ragjudge.text.splitting import Splitting, given_options
+from ragjudge.text.splitting import EvidenceMode, Splitting, given_options
 
 if TYPE_CHECKING:
     from ragjudge.providers.base import Provider
@@ -76,6 +76,7 @@ def evaluate(
     claims: ClaimMode | None = None,
     code: CodeMode | None = None,
     abbreviations: Sequence[str] | None = None,
+    evidence: EvidenceMode | None = None,
     progress: bool = False,
 ) -> Evaluation:
     """Grade a system under test.
@@ -96,6 +97,7 @@ def evaluate(
         claims: What claims are, for scorers that do not say; see `Scorer`.
         code: What to do with fenced code, for scorers that do not say; see `Scorer`.
         abbreviations: Further abbreviations, for scorers that have none of their own; see `Scorer`.
+        evidence: How much of the contexts the judge sees, for scorers that do not say; see `Scorer`.
         progress: Show a progress bar on standard error, when that is a terminal.
 
     Returns:
@@ -129,7 +131,9 @@ def evaluate(
         samples = samples_from_rows(dataset)
     if not samples:
         raise UsageError("evaluate needs a dataset with at least one row.")
-    told = given_options(language=language, claims=claims, code=code, abbreviations=abbreviations)
+    told = given_options(
+        language=language, claims=claims, code=code, abbreviations=abbreviations, evidence=evidence
+    )
     made = [_as_scorer(scorer, llm, told) for scorer in scorers]
     if claims is not None:
         check_counts_claims((scorer.name for scorer in made), "claims=")

@@ -13,7 +13,7 @@ from ragjudge.metrics.registry import check_counts_claims, make_metric
 from ragjudge.records import Mode, OnEmpty, Sample, Score
 from ragjudge.sessions import cache_place, check_judge
 from ragjudge.text.claims import ClaimMode, CodeMode
-from ragjudge.text.splitting import Splitting, given_options
+from ragjudge.text.splitting import EvidenceMode, Splitting, given_options
 
 if TYPE_CHECKING:
     from ragjudge.sessions import CachePlace, Llm
@@ -44,6 +44,8 @@ class Scorer:
             count claims.
         code: ``skip`` fenced code, or judge each block of it as one claim (``whole``); None = ``skip``.
         abbreviations: Further abbreviations behind which no sentence ends.
+        evidence: ``excerpt`` to show the judge the sentences of the contexts that come closest to each claim,
+            ``whole`` to show it everything; None = ``excerpt``.
         metric: A metric of your own; for `Scorer` itself only. It cuts texts as it likes.
 
     Raises:
@@ -71,10 +73,13 @@ class Scorer:
         claims: ClaimMode | None = None,
         code: CodeMode | None = None,
         abbreviations: Sequence[str] | None = None,
+        evidence: EvidenceMode | None = None,
         metric: Metric | None = None,
     ) -> None:
         check_judge(llm, calibration)
-        given = given_options(language=language, claims=claims, code=code, abbreviations=abbreviations)
+        given = given_options(
+            language=language, claims=claims, code=code, abbreviations=abbreviations, evidence=evidence
+        )
         if metric is None:
             if self.metric_name is None:
                 raise UsageError("Scorer needs a metric: pass metric=, or use a class such as Faithfulness.")

@@ -108,7 +108,7 @@ def test_a_changed_context_is_a_miss_that_names_row_and_metric(
     monkeypatch.setenv("RAGJUDGE_CACHE", str(moved / "cache"))
     assert run(["run", str(moved / "suite.yaml"), "--replay"]) == 4
     error = capsys.readouterr().err
-    assert "wrong-date, faithfulness (support@1)" in error
+    assert "wrong-date, faithfulness (support_excerpt@1)" in error
     assert "21 July" in error
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ragjudge import ContextPrecision, Faithfulness, FakeJudge, evaluate, sessions
+from ragjudge.agreement.calibrated_judge import CalibratedJudge
 from ragjudge.assembly import assemble
 from ragjudge.cache.caching_judge import CachingJudge
 from ragjudge.cache.memory import MemoryStore
@@ -29,6 +30,7 @@ CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first 
 FIRST, SECOND = "Python was created by Guido van Rossum.", "It was first released in 1985."
 OUTPUT = f"{FIRST} {SECOND}"
 SAMPLE = Sample(id="python", input="What is Python?", output=OUTPUT, contexts=(CONTEXT,))
+ASKED = make_metric("faithfulness").plan(SAMPLE).calls[0]
 ROW = {"id": "python", "question": "What is Python?", "answer": OUTPUT, "contexts": [CONTEXT]}
 
 
@@ -194,8 +196,8 @@ def test_the_first_judge_alone_says_how_sentences_are_cut() -> None:
 
     observer = Observer()
     report = graded(judges, sample, observer=observer, splitting=Splitting(claims="judge"))
-    assert [call.template for call in judges[0].asked] == ["claims", "support", "support"]
-    assert [call.template for call in judges[1].asked] == ["support", "support"]
+    assert [call.template for call in judges[0].asked] == ["claims", ASKED.template, ASKED.template]
+    assert [call.template for call in judges[1].asked] == [ASKED.template, ASKED.template]
     assert [item.claim for item in report.rows[0].scores["faithfulness"].items] == parts
     assert (observer.total, observer.heard) == (5, 5)
 
@@ -223,7 +225,7 @@ def test_a_prompt_too_long_names_row_metric_and_judge() -> None:
     with pytest.raises(DataError) as caught:
         graded([three()[0], Narrow(id="narrow")])
     assert caught.value.message.startswith(
-        "python, faithfulness (support@1): judge 'narrow': the prompt has 9000 tokens"
+        f"python, faithfulness ({ASKED.template}@{ASKED.version}): judge 'narrow': the prompt has 9000 tokens"
     )
 
 
@@ -278,10 +280,22 @@ def test_evaluate_takes_a_list_and_a_scorer_s_own_judge_wins() -> None:
     assert [judge.id for judge in done.report.judges] == ["a", "b", "c"]
 
 
-def test_each_judge_of_a_panel_has_its_own_calibration(tmp_path: Path) -> None:
+def test_each_judge_of_a_panel_has_its_own_calibration() -> None:
+    judges, store = three(), MemoryStore()
+    made = calibration(judges[0].identity(), -5.0, templates=(f"{ASKED.template}@{ASKED.version}",))
+    members = [CalibratedJudge(counted(judges[0], store), made), counted(judges[1], store)]
+    report = Runner({"": Panel(members)}).run([Cell(SAMPLE, (task(SAMPLE),))])
+    first = report.rows[0].scores["faithfulness"].items[0]
+    assert first.panel is not None
+    assert [vote.probability for vote in first.panel] == [pytest.approx(0.0572, abs=1e-3), 0.8]
+    assert (first.verdict, first.disagreement) == (False, 0.5)
+    assert [judge.calibration for judge in report.judges] == [made.sha256, None]
+    assert list(report.calibrations) == [made.sha256]
+
+
+def test_a_calibration_file_is_one_judge_s_and_so_no_panel_s(tmp_path: Path) -> None:
     judges = three()
-    made = calibration(judges[0].identity(), -5.0)
-    file = saved(tmp_path / "a.json", made)
+    file = saved(tmp_path / "a.json", calibration(judges[0].identity()))
     with pytest.raises(ConfigError, match="the calibration is for the judge 'the-judge'"):
         Faithfulness(judges, cache=False, calibration=file).score(output=OUTPUT, context=CONTEXT)
 
@@ -317,7 +331,7 @@ def test_a_suite_s_judges_are_opened_once_however_many_panels_they_are_in(tmp_pa
     path = tmp_path / "suite.yaml"
     path.write_text(
         "judge: [fake, qwen2.5-coder-0.5b]\ncalibration: none\n"
-        "tests: [{vars: {question: Q?, answer: A., context: C.}}]\n"
+        "tests: [{vars: {question: Why, answer: A., context: C.}}]\n"
         "assert:\n- {type: faithfulness}\n- {type: answer-relevancy, provider: fake}\n"
         "- {type: context-relevance, provider: {panel: [{id: qwen2.5-coder-0.5b, calibration: shipped}, fake,"
         " qwen2.5-coder-1.5b], by: mean}}\n- {type: faithfulness}\n",

@@ -65,7 +65,7 @@ def kinds(judge: FakeJudge) -> list[str]:
 def test_sentences_are_cut_first_and_their_claims_judged_then() -> None:
     judge = FakeJudge({PARTS[0]: 0.9, PARTS[1]: 0.1})
     report = grade([cell(sample(), "faithfulness")], judge)
-    assert kinds(judge) == ["claims", "support", "support"]
+    assert kinds(judge) == ["claims", "support_excerpt", "support_excerpt"]
     score = report.rows[0].scores["faithfulness"]
     assert score.value == 0.5
     assert [(item.text, item.claim, item.start, item.end) for item in score.items] == [
@@ -82,7 +82,7 @@ def test_metrics_over_one_text_ask_once_how_it_is_cut() -> None:
     )
     assert kinds(judge).count("claims") == 1
     assert kinds(judge).index("claims") == 0
-    assert kinds(judge).count("support") == 2
+    assert kinds(judge).count("support_excerpt") == 2
     assert kinds(judge).count("answer_relevance") == 1  # what counts sentences is not cut
     assert len(report.rows[0].scores["faithfulness"].items) == 2
 
@@ -91,7 +91,7 @@ def test_metrics_over_one_text_ask_once_how_it_is_cut() -> None:
 def test_other_kinds_of_claims_ask_nothing_more(claims: str) -> None:
     judge = FakeJudge()
     grade([cell(sample(), "faithfulness", "context_recall", claims=claims)], judge)
-    assert set(kinds(judge)) == {"support"}
+    assert set(kinds(judge)) == {"support_excerpt"}
 
 
 def test_a_simple_sentence_is_judged_without_asking() -> None:
@@ -181,10 +181,10 @@ def test_many_rows_are_prepared_and_planned_in_windows() -> None:
     report = grade([cell(row, "faithfulness") for row in rows], Counting())
     assert sizes == [
         ("claims", WINDOW_CALLS),
-        ("support", WINDOW_CALLS),
-        ("support", WINDOW_CALLS),
+        ("support_excerpt", WINDOW_CALLS),
+        ("support_excerpt", WINDOW_CALLS),
         ("claims", 10),
-        ("support", 20),
+        ("support_excerpt", 20),
     ]
     assert [row.id for row in report.rows] == [row.id for row in rows]
 
@@ -246,7 +246,7 @@ def test_each_judge_cuts_for_its_own_tasks() -> None:
         Task("again", make_metric("faithfulness", splitting=Splitting(claims="judge")), row, 0.5, judge="b"),
     )
     report = Runner({"a": behind(first), "b": behind(second)}).run([Cell(row, tasks)])
-    assert kinds(first) == kinds(second) == ["claims", "support", "support"]
+    assert kinds(first) == kinds(second) == ["claims", "support_excerpt", "support_excerpt"]
     assert [item.claim for item in report.rows[0].scores["again"].items] == PARTS[::-1]
 
 

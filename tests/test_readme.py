@@ -124,4 +124,4 @@ def test_a_piece_of_a_suite_is_accepted(block: str, tmp_path: Path) -> None:
 
     tests = "tests: [{vars: {answer: A., context: C.}, assert: [{type: faithfulness}]}]\n"
     (tmp_path / "piece.yaml").write_text(block + tests, encoding="utf-8")
-    assert len(assemble(load_suite(tmp_path / "piece.yaml")).judges) == 1
+    assert assemble(load_suite(tmp_path / "piece.yaml")).judges

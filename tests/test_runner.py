@@ -148,7 +148,7 @@ def test_a_replay_miss_names_row_metric_template_and_difference() -> None:
     replay = CachingJudge(None, store, FakeJudge().identity(), id="fake")
     with pytest.raises(ReplayMissError) as caught:
         Runner({"": replay}).run([cell(changed, "faithfulness")])
-    assert "row-1, faithfulness (support@" in caught.value.message
+    assert "row-1, faithfulness (support_excerpt@1)" in caught.value.message
     assert "2 calls are not in the cache" in caught.value.message
     assert "1970" in caught.value.message
     assert caught.value.exit_code == 4
@@ -168,8 +168,8 @@ def test_a_prompt_too_long_names_row_and_metric() -> None:
     with pytest.raises(DataError) as caught:
         grade([cell(sample(), "faithfulness")], Narrow("narrow"))
     assert caught.value.message == (
-        "row-1, faithfulness (support@1): the prompt has 9000 tokens and the judge's window holds 8192; "
-        "nothing was cut."
+        "row-1, faithfulness (support_excerpt@1): the prompt has 9000 tokens and the judge's window holds "
+        "8192; nothing was cut."
     )
 
 

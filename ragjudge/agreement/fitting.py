@@ -57,7 +57,8 @@ class TemplateFit(NamedTuple):
 
     Attributes:
         template: ``name@version``.
-        fit: The chosen candidate, fitted on all rows.
+        advised: The candidate that the rule chooses.
+        fit: The candidate that was taken, fitted on all rows.
         candidates: All candidates by name, `RAW` first, then in rising complexity.
         left_out: Why a candidate was not fitted, by name.
         folds: How rows were kept apart, in words.
@@ -66,6 +67,7 @@ class TemplateFit(NamedTuple):
     """
 
     template: str
+    advised: Kind
     fit: Fit
     candidates: dict[str, Candidate]
     left_out: dict[str, str]
@@ -74,15 +76,19 @@ class TemplateFit(NamedTuple):
     data: tuple[CardData, ...]
 
 
-def fit_template(judged: Sequence[Judged], *, kinds: Sequence[Kind] = KINDS) -> TemplateFit:
+def fit_template(
+    judged: Sequence[Judged], *, kinds: Sequence[Kind] = KINDS, taken: Kind | None = None
+) -> TemplateFit:
     """Fit the candidates for one template and choose.
 
     Args:
         judged: Questions of one template. A head is a candidate when every verdict has its hidden state.
         kinds: The candidates to compare.
+        taken: The one to take; None = what the rule advises.
 
     Raises:
-        DataError: There are too few labels of either kind, or too few groups.
+        DataError: There are too few labels of either kind, or too few groups; or what is to be taken cannot
+            be fitted.
         UsageError: scikit-learn is not installed.
     """
     need_sklearn()
@@ -113,7 +119,12 @@ def fit_template(judged: Sequence[Judged], *, kinds: Sequence[Kind] = KINDS) -> 
     chosen = simplest(behind, KINDS)
     apart = sets_stand_alone(rows, np.arange(len(rows)))
     told = _told(rows, by_set=apart)
-    return TemplateFit(template, fits[chosen], candidates, left_out, told, apart, data_of(judged))
+    if taken is not None and taken not in fits:
+        reason = left_out.get(taken, "it is not among the candidates")
+        raise DataError(f"{taken} cannot be fitted for {template}: {reason}.")
+    return TemplateFit(
+        template, chosen, fits[taken or chosen], candidates, left_out, told, apart, data_of(judged)
+    )
 
 
 def calibrate(
@@ -123,6 +134,7 @@ def calibrate(
     judge_id: str,
     date: str,
     kinds: Sequence[Kind] = KINDS,
+    taken: Kind | None = None,
     limits: Sequence[str] = (),
 ) -> tuple[Calibration, list[TemplateFit]]:
     """Fit a calibration for one judge, template by template.
@@ -135,6 +147,7 @@ def calibrate(
         judge_id: Its reference.
         date: The day, ISO 8601.
         kinds: The candidates to compare.
+        taken: The one to take; None = what the rule advises.
         limits: Further sentences for the card.
 
     Returns:
@@ -147,12 +160,17 @@ def calibrate(
     by_template: dict[str, list[Judged]] = {}
     for each in judged:
         by_template.setdefault(template_of(each), []).append(each)
-    tried = {template: _fit_or_fault(by_template[template], kinds) for template in sorted(by_template)}
+    tried = {template: _fit_or_fault(by_template[template], kinds, taken) for template in sorted(by_template)}
     fits = [found for found in tried.values() if isinstance(found, TemplateFit)]
     faults = {template: found for template, found in tried.items() if isinstance(found, DataError)}
     if not fits:
         raise next(iter(faults.values()), DataError("there are no labelled rows to fit on."))
-    notes = [f"{template} is not calibrated: {fault.message}" for template, fault in faults.items()]
+    notes = [
+        f"{fit.template}: {fit.fit.kind} was asked for; the rule would have taken {fit.advised}."
+        for fit in fits
+        if fit.fit.kind != fit.advised
+    ]
+    notes += [f"{template} is not calibrated: {fault.message}" for template, fault in faults.items()]
     card = Card(
         date=date,
         data=tuple(data for fit in fits for data in fit.data),
@@ -164,9 +182,11 @@ def calibrate(
     return Calibration(judge=judge, judge_id=judge_id, templates=templates, card=card), fits
 
 
-def _fit_or_fault(judged: Sequence[Judged], kinds: Sequence[Kind]) -> TemplateFit | DataError:
+def _fit_or_fault(
+    judged: Sequence[Judged], kinds: Sequence[Kind], taken: Kind | None
+) -> TemplateFit | DataError:
     try:
-        return fit_template(judged, kinds=kinds)
+        return fit_template(judged, kinds=kinds, taken=taken)
     except DataError as error:
         return error
 

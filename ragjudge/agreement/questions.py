@@ -7,10 +7,12 @@ from functools import cache
 
 from ragjudge.agreement.labels import LabelledRow, Task
 from ragjudge.errors import ConfigError, UnknownNameError, UsageError
+from ragjudge.metrics.support import asked_with, support_check
 from ragjudge.prompts.template import Template, load_template
 from ragjudge.records import Check
 from ragjudge.text.claims import claims
 from ragjudge.text.languages import language_name
+from ragjudge.text.splitting import Splitting
 
 _WHERE = "--template"
 _DEFAULT_LANGUAGE = "english"
@@ -32,11 +34,14 @@ def check_of(row: LabelledRow, template: str | None = None) -> Check:
         ConfigError: The template asks no question about such a row.
     """
     slots = {"question": row.question or ""}
+    language = _splitter_language(row.language)
     named = None if template is None else template_of(template)
     if named is not None:
         _require_fit(named, row.task)
     if row.task == "support":
-        return (named or load_template("support")).check(row.claim, slots, row.contexts)
+        if named is None:
+            return support_check(row.claim, row.contexts, row.question, Splitting(language))
+        return asked_with(named, row.claim, row.contexts, row.question, language)
     passage = "\n\n".join(row.contexts)
     sentence = _only_sentence(passage, row.language)
     if named is None:

@@ -19,6 +19,7 @@ from ragjudge.cli.options import (
 if TYPE_CHECKING:
     from ragjudge.records import Mode
     from ragjudge.text.claims import ClaimMode
+    from ragjudge.text.splitting import EvidenceMode
 
 
 @click.command("grade", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
@@ -47,6 +48,7 @@ def grade(
     by: str | None,
     language: str | None,
     claims: ClaimMode | None,
+    evidence: EvidenceMode | None,
     outputs: tuple[Path, ...],
     quiet: bool,
     verbose: bool,
@@ -65,7 +67,7 @@ def grade(
     if by is not None and "context_precision" not in wanted:
         raise ConfigError("--by belongs to context-precision, which is not among the metrics.")
     smallest = _thresholds(thresholds, wanted)
-    splitting = splitting_from(language, claims, wanted)
+    splitting = splitting_from(language, claims, evidence, wanted)
     metrics = [
         make_metric(name, mode=mode, by=by if name == "context_precision" else None, splitting=splitting)
         for name in wanted

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragjudge.agreement.asking import Answered
     from ragjudge.agreement.calibration import Calibration
     from ragjudge.agreement.checking import LabelSet
+    from ragjudge.agreement.fits import Kind
     from ragjudge.agreement.fitting import Candidate, TemplateFit
     from ragjudge.reports.page import Page
 
@@ -43,6 +44,11 @@ class _Asked(NamedTuple):
     help="Write the calibration (.json). [only show what would come of it]",
 )
 @click.option("--template", metavar="NAME[@V]", help="The question to ask. [the one that metrics ask]")
+@click.option(
+    "--kind",
+    type=click.Choice(["threshold", "platt", "evidence", "head"]),
+    help="Take this candidate. [the simplest within one standard error of the best]",
+)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take the first N rows of each file.")
 @click.option(
     "--max-words", type=click.IntRange(min=1), metavar="N", help="Leave out rows with more words of context."
@@ -53,6 +59,7 @@ def calibrate(
     paths: tuple[Path, ...],
     output: Path | None,
     template: str | None,
+    kind: Kind | None,
     limit: int | None,
     max_words: int | None,
     form: str,
@@ -89,6 +96,7 @@ def calibrate(
         judge=asked.fingerprint,
         judge_id=asked.judge,
         date=datetime.now(timezone.utc).date().isoformat(),
+        taken=kind,
         limits=notes,
     )
     if output is not None:
@@ -145,6 +153,7 @@ def _as_json(calibration: Calibration, fits: Sequence[TemplateFit], output: Path
 def _fit_as_json(fit: TemplateFit) -> dict[str, Any]:
     return {
         "chosen": fit.fit.kind,
+        "advised": fit.advised,
         "folds": fit.folds,
         "data": [data.model_dump(exclude={"template"}) for data in fit.data],
         "candidates": {name: _candidate_as_json(each) for name, each in fit.candidates.items()},
@@ -194,8 +203,8 @@ def _print_fit(page: Page, fit: TemplateFit) -> None:
     for name, reason in fit.left_out.items():
         page.line(f"  {name.ljust(_NAME)}not fitted: {reason}")
     page.wrapped(
-        "* chosen: the simplest whose log loss is within one standard error (±) of the best. raw: the judge "
-        "as it is."
+        "* taken. The rule: the simplest whose log loss is within one standard error (±) of the best; here "
+        f"{fit.advised}. raw: the judge as it is."
     )
     _print_sets(page, fit)
     page.line()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragjudge.judges.llama.settings import FlashAttention, Split
     from ragjudge.sessions import CachePlace
     from ragjudge.text.claims import ClaimMode
-    from ragjudge.text.splitting import Splitting
+    from ragjudge.text.splitting import EvidenceMode, Splitting
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -268,8 +268,13 @@ def metric_options(command: F) -> F:
 
 
 def splitting_options(command: F) -> F:
-    """Add ``--language`` and ``--claims``; see `splitting_from`."""
+    """Add ``--language``, ``--claims`` and ``--evidence``; see `splitting_from`."""
     for option in (
+        click.option(
+            "--evidence",
+            type=click.Choice(["excerpt", "whole"]),
+            help="Show the judge the sentences closest to a claim, or the whole contexts. [excerpt]",
+        ),
         click.option(
             "--claims",
             type=click.Choice(["sentence", "clause", "judge"]),
@@ -284,12 +289,15 @@ def splitting_options(command: F) -> F:
     return command
 
 
-def splitting_from(language: str | None, claims: ClaimMode | None, metrics: Sequence[str]) -> Splitting:
+def splitting_from(
+    language: str | None, claims: ClaimMode | None, evidence: EvidenceMode | None, metrics: Sequence[str]
+) -> Splitting:
     """Return how texts are cut, from the options of `splitting_options`.
 
     Args:
         language: As given; None = not given.
         claims: As given.
+        evidence: As given.
         metrics: Names of the metrics that will be asked for.
 
     Raises:
@@ -304,7 +312,7 @@ def splitting_from(language: str | None, claims: ClaimMode | None, metrics: Sequ
         language_name(language, where="--language")
     if claims is not None:
         check_counts_claims(map(canonical_name, metrics), "--claims")
-    return Splitting(**given_options(language=language, claims=claims))
+    return Splitting(**given_options(language=language, claims=claims, evidence=evidence))
 
 
 def report_options(command: F) -> F:

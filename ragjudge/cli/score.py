@@ -20,6 +20,7 @@ from ragjudge.cli.textarg import read_text_argument
 
 if TYPE_CHECKING:
     from ragjudge.text.claims import ClaimMode
+    from ragjudge.text.splitting import EvidenceMode
 
 _TEXT = "The text itself, - for standard input, or @FILE."
 
@@ -50,6 +51,7 @@ def score(
     by: str | None,
     language: str | None,
     claims: ClaimMode | None,
+    evidence: EvidenceMode | None,
     on_empty: str | None,
     form: str,
 ) -> int:
@@ -64,7 +66,7 @@ def score(
     from ragjudge.scorers import check_threshold
     from ragjudge.sessions import open_store
 
-    splitting = splitting_from(language, claims, [metric])
+    splitting = splitting_from(language, claims, evidence, [metric])
     if [question, answer, expected, *contexts].count("-") > 1:
         raise UsageError("standard input can be read once; give - to one option alone.")
     # click has checked the choices

@@ -13,6 +13,7 @@ from ragjudge.metrics.support import (
     claims_to_support,
     has_chunks,
     no_chunks,
+    support_check,
     unsupported,
     without_claims,
 )
@@ -71,15 +72,16 @@ class ContextPrecisionMetric(TwoModeMetric):
 
     def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each chunk, or each claim."""
+        splitting = self.splitting_of(sample)
         if self.by == "claims":
-            return claims_to_support(sample.output or "", sample, cut)
+            return claims_to_support(sample.output or "", sample, cut, splitting)
         wanted = [claim.judge_text for claim in cut(sample.expected or "") if claim.is_claim]
         return [
             Draft(
                 chunk,
                 0,
                 len(chunk),
-                _checks(chunk, wanted, sample) if chunk.strip() else (),
+                _checks(chunk, wanted, sample, splitting) if chunk.strip() else (),
                 chunk=rank,
                 chunk_by="judge",
             )
@@ -110,7 +112,7 @@ class ContextPrecisionMetric(TwoModeMetric):
         return {"question": sample.input or "", "expected": sample.expected}
 
 
-def _checks(chunk: str, wanted: Sequence[str], sample: Sample) -> tuple[Check, ...]:
+def _checks(chunk: str, wanted: Sequence[str], sample: Sample, splitting: Splitting) -> tuple[Check, ...]:
     """Return the questions about one chunk.
 
     With an expected answer: does it support any of that answer's claims? This is RAGChecker's notion of a
@@ -120,8 +122,9 @@ def _checks(chunk: str, wanted: Sequence[str], sample: Sample) -> tuple[Check, .
         chunk: The chunk.
         wanted: The claims of the expected answer.
         sample: The sample.
+        splitting: How it is shown.
     """
-    slots = {"question": sample.input or ""}
     if not wanted:
+        slots = {"question": sample.input or ""}
         return (load_template("chunk_relevance").check(chunk, slots, (chunk,)),)
-    return tuple(load_template("support").check(claim, slots, (chunk,)) for claim in wanted)
+    return tuple(support_check(claim, (chunk,), sample.input, splitting) for claim in wanted)

@@ -37,7 +37,7 @@ class ContextRecallMetric(TwoModeMetric):
 
     def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each claim of the expected answer."""
-        return claims_to_support(sample.expected or "", sample, cut)
+        return claims_to_support(sample.expected or "", sample, cut, self.splitting_of(sample))
 
     def value(self, items: Sequence[Item]) -> float:
         """Covered claims / claims."""

@@ -37,7 +37,7 @@ class FaithfulnessMetric(TwoModeMetric):
 
     def drafts(self, sample: Sample, cut: Cut) -> list[Draft]:
         """One piece for each claim of the output."""
-        return claims_to_support(sample.output or "", sample, cut)
+        return claims_to_support(sample.output or "", sample, cut, self.splitting_of(sample))
 
     def value(self, items: Sequence[Item]) -> float:
         """Supported claims / claims."""

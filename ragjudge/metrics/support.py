@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from ragjudge.metrics.base import Empty
 from ragjudge.metrics.cutting import Cut, claims_of
 from ragjudge.metrics.items import Draft
-from ragjudge.prompts.template import load_template
-from ragjudge.records import Item, Sample
+from ragjudge.prompts.template import Template, load_template
+from ragjudge.records import Check, Item, Sample
+from ragjudge.text.excerpt import Excerpt, excerpt
 from ragjudge.text.overlap import best_chunk
-from ragjudge.text.splitting import Splitting
+from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
 
 def chunks_of(sample: Sample) -> tuple[str, ...]:
@@ -31,10 +32,33 @@ def no_chunks() -> Empty:
     return Empty("there are no contexts to judge against.", "fail")
 
 
-def claims_to_support(text: str, sample: Sample, cut: Cut) -> list[Draft]:
+def support_check(
+    claim: str, chunks: Sequence[str], question: str | None = None, splitting: Splitting = DEFAULT_SPLITTING
+) -> Check:
+    """Return the question whether chunks support a claim.
+
+    Args:
+        claim: The claim.
+        chunks: The chunks, in rank order.
+        question: The user's question, for judges with a profile that shows it.
+        splitting: Whether the judge sees the chunks whole or an excerpt, and their language.
+    """
+    template = load_template("support" if splitting.evidence == "whole" else "support_excerpt")
+    return asked_with(template, claim, chunks, question, splitting.language)
+
+
+def asked_with(
+    template: Template, claim: str, chunks: Sequence[str], question: str | None, language: str
+) -> Check:
+    """Fill a template in about a claim and chunks, showing as much of the chunks as it says."""
+    if template.excerpt is not None:
+        size = Excerpt(template.excerpt.sentences, template.excerpt.whole)
+        chunks = excerpt(claim, chunks, size, language)
+    return template.check(claim, {"question": question or ""}, chunks)
+
+
+def claims_to_support(text: str, sample: Sample, cut: Cut, splitting: Splitting) -> list[Draft]:
     """Return a text's claims, each with the question whether the sample's contexts support it."""
-    template = load_template("support")
-    slots = {"question": sample.input or ""}
     chunks = chunks_of(sample)
     shown = tuple(chunk for chunk in chunks if chunk.strip())
     drafts = []
@@ -48,7 +72,7 @@ def claims_to_support(text: str, sample: Sample, cut: Cut) -> list[Draft]:
                 claim.text,
                 claim.start,
                 claim.end,
-                (template.check(claim.judge_text, slots, shown),),
+                (support_check(claim.judge_text, shown, sample.input, splitting),),
                 chunk=chunk,
                 chunk_by=None if chunk is None else "lexical",
                 claim=said,

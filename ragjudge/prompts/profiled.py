@@ -24,7 +24,7 @@ def in_profile(call: Call, profile: Profile) -> Check:
         ConfigError: The profile's model was not trained for this question.
     """
     templates = profile_templates(profile.identity)
-    template = templates.get(call.template) if isinstance(call, Check) else None
+    template = templates.get(_asked_as(call.template)) if isinstance(call, Check) else None
     if template is None or not isinstance(call, Check):
         raise ConfigError(
             f"the judge follows the profile {profile.name!r}, which knows no question {call.template!r}; it "
@@ -34,6 +34,11 @@ def in_profile(call: Call, profile: Profile) -> Check:
     chunks = [profile.harmless(call.shared[each.text : each.text_end]) for each in call.segments]
     slots = {name: profile.harmless(text) for name, text in call.slots}
     return template.check(profile.harmless(call.claim), slots, chunks)
+
+
+def _asked_as(template: str) -> str:
+    """Return the name of the question that a template asks, however much it shows."""
+    return template.removesuffix("_excerpt")
 
 
 @cache

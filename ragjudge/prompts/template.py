@@ -34,6 +34,18 @@ class SharedPart(Record):
     tail: str = ""
 
 
+class ExcerptSize(Record):
+    """How much of the contexts a question shows; see `text.excerpt.Excerpt`.
+
+    Attributes:
+        sentences: Most sentences of an excerpt.
+        whole: Contexts of at most so many sentences are shown whole.
+    """
+
+    sentences: int = Field(gt=0)
+    whole: int = Field(ge=0)
+
+
 class Template(Record):
     """One question's wording, and how it is answered.
 
@@ -46,6 +58,7 @@ class Template(Record):
         definition: What counts, in one phrase; the holistic template of the same metric repeats it.
         definition_of: Name of the template whose current definition this one repeats.
         system: Standing instruction, the same everywhere so that it is decoded once.
+        excerpt: How much of the contexts is shown with a claim; None = all.
         shared: What many calls have in common, the widest-shared part first.
         own: What is one call's alone.
         labels: Answers and what they mean: 1 = it holds, 0 = it does not. None for an open prompt.
@@ -59,6 +72,7 @@ class Template(Record):
     definition: str = ""
     definition_of: str | None = None
     system: str
+    excerpt: ExcerptSize | None = None
     shared: SharedPart
     own: str
     labels: dict[str, int] | None = None

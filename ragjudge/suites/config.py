@@ -24,6 +24,7 @@ from ragjudge.datasets.values import describe, quoting_hint
 from ragjudge.errors import ConfigError, DataError, nearest
 from ragjudge.records import LEAST_JUDGES, MOST_JUDGES, Mode, OnEmpty, PanelBy
 from ragjudge.text.claims import ClaimMode, CodeMode
+from ragjudge.text.splitting import EvidenceMode
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -242,6 +243,7 @@ class SuiteConfig(Closed):
     claims: ClaimMode | None = None
     code: CodeMode | None = None
     abbreviations: list[Name] | None = None
+    evidence: EvidenceMode | None = None
     defaults: dict[Any, Any] | None = None
     asserts: list[AssertionConfig] | None = Field(default=None, alias="assert")
     tests: list[CaseConfig] | None = None

@@ -125,7 +125,7 @@ class _Loader:
         )
 
     def _splitting(self) -> Splitting:
-        names = {"language", "claims", "code", "abbreviations"}
+        names = {"language", "claims", "code", "abbreviations", "evidence"}
         given = self._config.model_dump(include=names, exclude_none=True)
         if "language" in given:
             language_name(given["language"], where=f"{self._file}: language")
@@ -160,8 +160,8 @@ class _Loader:
             if spec in members:
                 raise self._error(
                     f"{inside}[{index}]",
-                    f"the judge {judge.id!r} is that of {inside}[{members.index(spec)}]; a panel has each judge "
-                    f"once.",
+                    f"the judge {judge.id!r} is that of {inside}[{members.index(spec)}]; a panel has each "
+                    f"judge once.",
                 )
             members.append(spec)
         return PanelSpec(members=tuple(members), by=by)

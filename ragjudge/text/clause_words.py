@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 _TOKEN = re.compile(
-    r"&#?\w{1,10};|(?P<word>[$€£]?\d[\d.,:/]*\d%?(?![^\W_])|[^\W_](?:[\w'’.-]*[^\W_])?)"
-    r"|(?P<mark>[;；·,:،—–]|(?<=\s)-(?=\s)|[()\[\]{}]|[\"“”«»„‘’`'])"
+    r"&#?\w{1,10};|(?P<word>[$€£]?\d(?:[\d.,:/]*\d)?%?(?!-?[^\W_])|[^\W_](?:[\w'’.-]*[^\W_])?)"
+    r"|(?P<mark>[;；·,:،—–]|--+|(?<=\s)-(?=\s)|[()\[\]{}]|[\"“”«»„‘’`'])"
 )
-_CLOSES = {"(": ")", "[": "]", "{": "}", "“": "”", "«": "»", "»": "«", "„": "“”", "‘": "’", '"': '"', "`": "`", "'": "'"}
+_CLOSES = {
+    "(": ")",
+    "[": "]",
+    "{": "}",
+    "“": "”",
+    "«": "»",
+    "»": "«",
+    "„": "“”",
+    "‘": "’",
+    '"': '"',
+    "`": "`",
+    "'": "'",
+}
 _BRACKETS = "([{"
 QUOTED = '"'
 """What a quotation is among the words."""
 
-DASHES = frozenset("—–-")
+DASHES = frozenset({"—", "–", "--"})
+MOST_JOINS = 30
+"""How many coordinators and semicolons a sentence has at most; what has more is a list."""
+
+_MARKS_OF_QUOTES = frozenset("()[]{}“”«»„‘’`'\"")
+
+
+class Form(IntEnum):
+    """What a word may be as a verb.
+
+    A form that may be something else is less sure: `PAST` may be a participle, `SINGULAR` and `PLURAL` may
+    be nouns.
+    """
+
+    NONE = 0
+    PLURAL = 1
+    SINGULAR = 2
+    PAST = 3
+    SURE = 4
+    AUXILIARY = 5
 
 
 class Word(NamedTuple):
@@ -26,17 +57,32 @@ class Word(NamedTuple):
         start: Where it begins in the sentence.
         end: Where it ends.
         name: Whether it has a capital letter or is a quotation.
+        form: What it may be as a verb; in English only.
     """
 
     low: str
     start: int
     end: int
     name: bool
+    form: Form = Form.NONE
 
     @property
     def is_word(self) -> bool:
         """Whether it is no mark."""
         return self.low[0].isalnum() or self.low == QUOTED or self.low[0] in "$€£"
+
+
+class Cut(NamedTuple):
+    """A place to cut a sentence.
+
+    Attributes:
+        place: The index of the coordinator or semicolon among the words.
+        subject: The indices of the first and the last word of the subject that both halves share; None when
+            the second one has its own.
+    """
+
+    place: int
+    subject: tuple[int, int] | None = None
 
 
 def words_of(sentence: str) -> list[Word]:
@@ -66,8 +112,8 @@ def words_of(sentence: str) -> list[Word]:
                         found.append(Word(QUOTED, opened, match.end(), True))
         elif sign in _CLOSES and _opens(sentence, sign, at, last_tick):
             opener, shut, depth, opened = sign, _CLOSES[sign], 1, at
-        elif sign not in "()[]{}“”«»„‘’`'\"":
-            found.append(Word(sign, at, match.end(), False))
+        elif sign not in _MARKS_OF_QUOTES:
+            found.append(Word("--" if sign[0] == "-" else sign, at, match.end(), name=False))
     return found
 
 
@@ -87,8 +133,3 @@ def _last_closing_tick(sentence: str) -> int:
     while at > 0 and (sentence[at + 1 : at + 2].isalnum() or sentence[at - 1].isspace()):
         at = sentence.rfind("'", 0, at)
     return at
-
-
-def lows(words: Sequence[Word]) -> list[str]:
-    """Return the lower-case forms."""
-    return [word.low for word in words]

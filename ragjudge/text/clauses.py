@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragjudge.text.clause_words import Word, words_of
-from ragjudge.text.english_clauses import Cut, english_cuts
+from ragjudge.text.clause_words import Cut, Word, words_of
+from ragjudge.text.english_clauses import english_cuts
+from ragjudge.text.english_verbs import with_forms
 from ragjudge.text.other_clauses import other_cuts
 from ragjudge.text.phrases import Phrases
 
@@ -53,7 +54,7 @@ def clauses(sentence: str, language: str, phrases: Phrases) -> list[Clause]:
     if language == "english":
         if _ENGLISH_JOIN.search(sentence) is None:
             return whole
-        words = words_of(sentence)
+        words = with_forms(words_of(sentence))
         cuts = english_cuts(words)
     else:
         words = words_of(sentence)
@@ -66,13 +67,13 @@ def _cut(sentence: str, words: Sequence[Word], cuts: Sequence[Cut]) -> list[Clau
     start = skip = 0
     subject = ""
     for cut in cuts:
-        mark = words[cut.index]
+        mark = words[cut.place]
         # A semicolon ends its clause, a coordinator begins the next one.
         ends = mark.low in _SEMICOLONS
         left = sentence[start : mark.end if ends else mark.start].rstrip()
         found.append(Clause(start, start + len(left), subject, skip))
         start = _first_sign(sentence, mark.end) if ends else mark.start
-        following = words[cut.index + 1]
+        following = words[cut.place + 1]
         joins = following.end if ends and following.start == start and following.low in _JOINS else mark.end
         skip = _first_sign(sentence, joins, ", ") - start if not ends or joins > mark.end else 0
         subject = _said(sentence, words, cut.subject)

@@ -6,11 +6,26 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from ragjudge.text.clause_words import DASHES, Word
-from ragjudge.text.english_heads import Form, agree, before_adverbs, behind_opening, is_finite_past, is_plural
-from ragjudge.text.english_verbs import Verbs
+from ragjudge.text.clause_words import DASHES, Form, Word
+from ragjudge.text.english_openings import opening
+from ragjudge.text.english_phrases import (
+    agree,
+    before_adverbs,
+    comma_from,
+    form_at,
+    is_candidate,
+    is_finite_past,
+    is_light,
+    is_plural,
+    is_round_figure,
+    low_at,
+)
+from ragjudge.text.english_verbs import english_verbs
 from ragjudge.text.english_words import (
+    CONNECTIVES,
+    COORDINATORS,
     DETERMINERS,
+    HARD,
     LATER,
     OBJECT_PRONOUNS,
     PREPOSITIONS,
@@ -26,7 +41,9 @@ from ragjudge.text.english_words import (
 from ragjudge.text.verbs import ADVERBS, SUBORDINATORS
 
 _REACH = 16
+_FARTHEST = 28
 _STOPS = frozenset({";", ":", "but", "or", "nor", "so", "yet"}) | DASHES
+_NO_SUBJECTS = COORDINATORS | SUBORDINATORS | SOFT | OBJECT_PRONOUNS | {"not", "to", "or", "so", "only"}
 
 
 class Surety(IntEnum):
@@ -54,136 +71,171 @@ class Ahead(NamedTuple):
 _NOTHING = Ahead(Surety.NONE, bare=False, form=Form.NONE)
 
 
-def ahead(words: Sequence[Word], verbs: Verbs) -> Ahead:
+def ahead(words: Sequence[Word]) -> Ahead:
     """Tell whether a subject and its verb follow.
 
     Args:
         words: The words and marks behind a coordinator or a semicolon, up to the end of the sentence.
-        verbs: The verbs of the language.
     """
-    if not words:
+    begin, _, known = opening(words[:_FARTHEST], 0, participles=False)
+    if not known or not 0 <= begin < len(words):
         return _NOTHING
-    begin, _, known = behind_opening(words[: _REACH + 12], 0, verbs, participles=False)
-    if begin < 0 or not known or begin >= len(words):
-        return _NOTHING
-    first = words[begin].low
     rest = words[begin : begin + _REACH]
-    if any(
-        word.low in UNITS and rest[at + 1].low in LATER for at, word in enumerate(rest[:5]) if at + 1 < len(rest)
-    ):
-        # "and a month before her death had run": no subject
+    first = rest[0].low
+    if _is_time(rest):
         return _NOTHING
-    if first in PRONOUNS | {"there"} and len(rest) > 1 and rest[1].low not in {"and", ","}:
-        return _behind_pronoun(rest, verbs)
-    bare = False
+    if (first in PRONOUNS or first == "there") and low_at(rest, 1) not in {"and", ",", "."}:
+        return _behind_pronoun(rest)
+    if is_round_figure(rest, 0) or first in PRONOUNS:
+        return _behind_noun(rest, bare=False)
     if first in DETERMINERS or first in QUANTIFIERS or rest[0].name or first[0].isdigit():
-        if first == "that" and len(rest) > 1 and (rest[1].low in DETERMINERS or rest[1].low in PRONOUNS):
-            return _NOTHING
-    elif first in PRONOUNS:
-        pass
-    elif first in SUBORDINATORS or first in SOFT or first in {"not", "to", "or", "so", "only"} or not rest[0].is_word:
-        return _NOTHING
-    elif verbs.form(first) >= Form.PAST or first in OBJECT_PRONOUNS or first in ADVERBS or is_adverb(first):
-        return _NOTHING
-    else:
-        bare = True
-    return _behind_noun(rest, verbs, bare=bare)
+        # "Many are sold" ends a list as well as a noun alone does.
+        is_alone = first in QUANTIFIERS and first not in DETERMINERS and form_at(rest, 1) > Form.NONE
+        return _NOTHING if first == "that" and _is_parallel(rest) else _behind_noun(rest, bare=is_alone)
+    return _NOTHING if _is_no_noun(rest) else _behind_noun(rest, bare=True)
 
 
-def _behind_pronoun(rest: Sequence[Word], verbs: Verbs) -> Ahead:
+def _is_parallel(rest: Sequence[Word]) -> bool:
+    """Tell whether "that" begins a clause: "and that the king was ill"."""
+    following = low_at(rest, 1)
+    return (
+        following in DETERMINERS
+        or following in PRONOUNS
+        or following in QUANTIFIERS
+        or following == "there"
+        or (is_plural(following) and form_at(rest, 1) < Form.SURE)
+    )
+
+
+def _is_no_noun(rest: Sequence[Word]) -> bool:
+    first, following = rest[0], low_at(rest, 1)
+    is_order = first.form == Form.PLURAL and (is_light(following) or following in HARD)
+    return (
+        is_order
+        or first.low in _NO_SUBJECTS
+        or first.low in CONNECTIVES
+        or (first.low.endswith("ing") and is_light(following))
+        or first.form >= Form.PAST
+        or is_adverb(first.low)
+        or not first.is_word
+    )
+
+
+def _is_time(rest: Sequence[Word]) -> bool:
+    """Tell whether a time begins that is no subject: "and a month before her death had run"."""
+    for at, word in enumerate(rest[:5]):
+        if word.form >= Form.PAST:
+            return False
+        if word.low in UNITS and low_at(rest, at + 1) in LATER:
+            return True
+    return False
+
+
+def _behind_pronoun(rest: Sequence[Word]) -> Ahead:
     for at in range(1, min(4, len(rest))):
-        low = rest[at].low
-        form = verbs.form(low)
-        if form == Form.AUXILIARY:
-            return Ahead(Surety.SURE if at + 1 < len(rest) else Surety.NONE, bare=False, form=form)
+        low, form = rest[at].low, rest[at].form
         if form and not is_adverb(low):
-            return Ahead(Surety.SURE, bare=False, form=form)
-        if low not in ADVERBS and not is_adverb(low) and low not in {"all", "both", "never"}:
+            # "and so it is": an auxiliary alone repeats what was said before.
+            is_alone = form == Form.AUXILIARY and at + 1 >= len(rest)
+            return _NOTHING if is_alone else Ahead(Surety.SURE, bare=False, form=form)
+        if not is_adverb(low) and low not in {"all", "both", "never"}:
             break
     return _NOTHING
 
 
-def _behind_noun(rest: Sequence[Word], verbs: Verbs, *, bare: bool) -> Ahead:
+def _behind_noun(rest: Sequence[Word], *, bare: bool) -> Ahead:
     perhaps = Form.NONE
-    skipped = 0
-    joined = False
+    relatives = joints = 0
     at = 0
-    while at + 1 < len(rest):
-        at += 1
-        word, previous = rest[at], rest[at - 1]
-        if word.low in _STOPS:
-            break
+    while (at := at + 1) < len(rest):
+        word = rest[at]
         if word.low == ",":
-            closing = next((place for place in range(at + 1, len(rest)) if rest[place].low == ","), -1)
-            if perhaps or closing < 0 or closing + 1 >= len(rest) or verbs.form(rest[closing + 1].low) < Form.PAST:
-                break
-            at = closing
-            continue
-        if word.low == "and":
-            following = rest[at + 1].low if at + 1 < len(rest) else ""
-            if perhaps or joined or verbs.form(following) >= Form.PAST or following in ADVERBS:
-                break
-            joined = True
-            continue
-        if word.low in RELATIVES or word.low == "that":
-            if perhaps:
-                break
-            skipped += 1
-            continue
-        if word.low in SUBJECT_PRONOUNS or (word.name and _is_relative_name(rest, at)):
-            if perhaps:
-                break
-            return _NOTHING
-        if word.low in SOFT:
-            if perhaps and word.low not in PREPOSITIONS:
-                break
-            if at + 1 < len(rest) and rest[at + 1].low in PRONOUNS:
-                break
-        if word.low in {"it", "you"} and previous.low not in PREPOSITIONS:
+            at = -1 if perhaps else _closing(rest, at)
+        elif word.low == "and":
+            joints += 1
+            at = at if joints == 1 and not perhaps and _may_join(rest, at) else -1
+        elif word.low in RELATIVES or word.low == "that":
+            relatives += 1
+            at = -1 if perhaps else at
+        elif _breaks(rest, at, had_verb=bool(perhaps)):
+            at = -1
+        elif is_candidate(rest, at):
+            if relatives:
+                relatives -= word.form >= Form.PAST
+                continue
+            surety = _surety(rest, at, bare=bare)
+            if surety == Surety.SURE or word.form >= Form.SURE:
+                return Ahead(surety, bare=bare, form=word.form)
+            perhaps = perhaps or (word.form if surety else Form.NONE)
+        if at < 0:
             break
-        form = verbs.form(word.low)
-        if form == Form.NONE or previous.low in {"to", "'s"} or is_adverb(word.low):
-            continue
-        if previous.low in DETERMINERS and form != Form.AUXILIARY:
-            continue
-        if skipped:
-            skipped -= form >= Form.PAST
-            continue
-        if form >= Form.SURE:
-            if at + 1 >= len(rest):
-                return _NOTHING if form == Form.AUXILIARY else Ahead(Surety.SURE, bare=bare, form=form)
-            is_sure = agree(rest[:at], word.low) or not (bare or rest[0].name)
-            return Ahead(Surety.SURE, bare=bare, form=form) if is_sure else _NOTHING
-        surety = _surety(rest, at, form, verbs)
-        if surety == Surety.SURE:
-            return Ahead(surety, bare=bare, form=form)
-        if surety == Surety.PERHAPS and not perhaps:
-            perhaps = form
     return Ahead(Surety.PERHAPS, bare=bare, form=perhaps) if perhaps else _NOTHING
 
 
-def _is_relative_name(rest: Sequence[Word], at: int) -> bool:
-    """Tell whether a name begins a relative clause without a pronoun: "a letter Bob wrote"."""
-    previous = rest[at - 1]
-    return not previous.name and previous.is_word and not goes_before_name(previous.low) and not previous.low[0].isdigit()
+def _closing(rest: Sequence[Word], at: int) -> int:
+    """Return where what a comma opens ends, behind which the verb comes; -1 otherwise."""
+    closing = comma_from(rest, at + 1)
+    return closing if closing > 0 and form_at(rest, closing + 1) >= Form.PAST else -1
 
 
-def _surety(rest: Sequence[Word], at: int, form: Form, verbs: Verbs) -> Surety:
-    word, previous = rest[at], before_adverbs(rest, at)
-    following = rest[at + 1].low if at + 1 < len(rest) else "."
-    if form == Form.PAST:
-        if following == "by" or is_adverb(rest[at - 1].low):
-            return Surety.NONE
-        if is_finite_past(rest, at, verbs):
-            return Surety.SURE
-        return Surety.PERHAPS
-    is_light = following in DETERMINERS or following in OBJECT_PRONOUNS or is_adverb(following) or following in QUANTIFIERS
-    if form == Form.SINGULAR:
-        if is_plural(previous.low) or verbs.form(previous.low) or previous.low in PREPOSITIONS:
-            return Surety.NONE
-        return Surety.SURE if is_light else Surety.PERHAPS if following in PREPOSITIONS else Surety.NONE
-    if not is_plural(previous.low) and previous.low not in QUANTIFIERS:
-        return Surety.NONE
-    if is_light or not verbs.plural[word.low]:
+def _may_join(rest: Sequence[Word], at: int) -> bool:
+    return form_at(rest, at + 1) < Form.PAST and low_at(rest, at + 1) not in ADVERBS
+
+
+def _breaks(rest: Sequence[Word], at: int, *, had_verb: bool) -> bool:
+    """Tell whether a word shows that no subject goes on here."""
+    low, previous = rest[at].low, rest[at - 1].low
+    if (
+        low in _STOPS
+        or low in HARD
+        or low in SUBJECT_PRONOUNS
+        or (low in {"it", "you"} and previous not in PREPOSITIONS)
+    ):
+        return True
+    if low in SOFT and not (low in PREPOSITIONS and (had_verb or _is_phrase(rest, at))):
+        return True
+    # "a letter Bob wrote"
+    is_plain_noun = not rest[at - 1].name and rest[at - 1].is_word and not previous[0].isdigit()
+    return rest[at].name and is_plain_noun and not goes_before_name(previous)
+
+
+def _is_phrase(rest: Sequence[Word], at: int) -> bool:
+    """Tell whether "as" or "since" begins no clause: "its work as a whole", "his life since 1990"."""
+    following = low_at(rest, at + 1)
+    return following[0].isdigit() or (rest[at].low == "as" and following not in PRONOUNS)
+
+
+def _surety(rest: Sequence[Word], at: int, *, bare: bool) -> Surety:
+    word = rest[at]
+    if word.form == Form.AUXILIARY:
+        is_whole = at + 1 < len(rest) and agree(rest[:at], word.low, bare=bare)
+        return Surety.SURE if is_whole else Surety.NONE
+    if word.form == Form.SURE:
         return Surety.SURE
-    return Surety.PERHAPS if following in PREPOSITIONS or following in verbs.particles or following == "." else Surety.NONE
+    if word.form == Form.PAST:
+        if low_at(rest, at + 1) == "by" or (is_adverb(rest[at - 1].low) and rest[at - 1].low not in ADVERBS):
+            return Surety.NONE
+        return Surety.SURE if is_finite_past(rest, at) else Surety.PERHAPS
+    if rest[at - 1].low in ADVERBS and at > 1:
+        return Surety.SURE
+    return _surety_of_singular(rest, at) if word.form == Form.SINGULAR else _surety_of_plural(rest, at)
+
+
+def _surety_of_singular(rest: Sequence[Word], at: int) -> Surety:
+    previous, following = before_adverbs(rest, at), low_at(rest, at + 1)
+    if is_plural(previous) or form_at(rest, at - 1) or previous in PREPOSITIONS:
+        return Surety.NONE
+    if is_light(following):
+        return Surety.SURE
+    return Surety.PERHAPS if following in PREPOSITIONS else Surety.NONE
+
+
+def _surety_of_plural(rest: Sequence[Word], at: int) -> Surety:
+    previous, following = before_adverbs(rest, at), low_at(rest, at + 1)
+    if not is_plural(previous) and previous not in QUANTIFIERS:
+        return Surety.NONE
+    if is_light(following) or not english_verbs().plural[rest[at].low]:
+        return Surety.SURE
+    # "the customs house in Leeds"
+    has_article = rest[0].low in DETERMINERS and rest[0].low not in QUANTIFIERS
+    return Surety.NONE if has_article and low_at(rest, 1) not in QUANTIFIERS else Surety.PERHAPS

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from importlib import resources
 
+from ragjudge.text.clause_words import Form, Word
 from ragjudge.text.verbs import AUXILIARIES, FINITE_ONLY, is_past
 
+_CONTRACTED = frozenset({"i", "you", "he", "she", "it", "we", "they", "there", "who"})
+_PREFIXES = frozenset({"co", "re", "pre", "out", "over", "under", "de", "dis", "mis"})
 _VOWELS = frozenset("aeiou")
-
-
-class Form(IntEnum):
-    """What a word may be.
-
-    A form that may be something else is less sure: `PAST` may be a participle, `SINGULAR` and `PLURAL` may
-    be nouns.
-    """
-
-    NONE = 0
-    PLURAL = 1
-    SINGULAR = 2
-    PAST = 3
-    SURE = 4
-    AUXILIARY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +53,34 @@ class Verbs:
             return Form.AUXILIARY
         if low in self.sure:
             return Form.SURE
-        if low in self.past or is_past(low):
+        if low in self.past or (is_past(low) and _is_plain(low)):
             return Form.PAST
         if low in self.singular:
             return Form.SINGULAR
         return Form.PLURAL if low in self.plural else Form.NONE
+
+
+def _is_plain(low: str) -> bool:
+    """Tell whether a word is no adjective such as "red-haired"; "re-elected" is a verb."""
+    before, hyphen, _ = low.rpartition("-")
+    return not hyphen or before in _PREFIXES
+
+
+def with_forms(words: Sequence[Word]) -> list[Word]:
+    """Return the words of a sentence with what each may be as a verb; "it's" is two words."""
+    verbs = english_verbs()
+    found: list[Word] = []
+    for word in words:
+        pronoun, mark, _ = word.low.partition("'")
+        if mark and pronoun in _CONTRACTED:
+            middle = word.start + len(pronoun)
+            found.append(word._replace(low=pronoun, end=middle))
+            found.append(Word(word.low[len(pronoun) :], middle, word.end, name=False, form=Form.AUXILIARY))
+        else:
+            # No verb has a capital letter inside a sentence: "in May", "by Grant".
+            form = Form.NONE if word.name and word.start else verbs.form(word.low)
+            found.append(Word(word.low, word.start, word.end, word.name, form))
+    return found
 
 
 @functools.cache
@@ -89,7 +99,7 @@ def english_verbs() -> Verbs:
     nouns = lists["nouns"]
     also_else = {participle for _, participle in irregular.values()} | irregular.keys() | nouns
     sure = {past for past, _ in irregular.values() if past not in also_else}
-    sure |= {_with_s(base) for base in bases - nouns} | FINITE_ONLY
+    sure |= {_with_s(base) for base in (bases - nouns) | lists["mass"]} | FINITE_ONLY
 
     def pasts(words: Iterable[str]) -> frozenset[str]:
         return frozenset(form for base in words for form in _past(base, irregular))
@@ -100,7 +110,7 @@ def english_verbs() -> Verbs:
     return Verbs(
         past=pasts(bases) - sure,
         sure=frozenset(sure),
-        singular=frozenset(_with_s(base) for base in bases & nouns),
+        singular=frozenset(_with_s(base) for base in (bases & nouns) - lists["mass"]),
         plural={base: base in nouns for base in sorted(bases)},
         finite_past=pasts(lists["unaccusative"]),
         intransitive=finite("intransitive"),

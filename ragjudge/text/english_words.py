@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from ragjudge.text.verbs import ADVERBS
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+COORDINATORS = _words("and but so yet while whereas")
 SUBJECT_PRONOUNS = _words("he she they we i")
 PRONOUNS = SUBJECT_PRONOUNS | _words("it you everyone everybody someone somebody everything something")
 OBJECT_PRONOUNS = _words("him her them us me it himself herself itself themselves each")
@@ -22,8 +25,8 @@ RELATIVES = _words("who whom whose which where when")
 # Behind these no word of the sentence says whether a coordination stands inside or outside.
 HARD = _words(
     """
-    that if whether unless either neither how what why whatever whoever however-much lest provided suppose
-    supposing assuming whenever wherever without
+    that if whether unless either neither how what why whatever whoever lest provided suppose supposing
+    assuming whenever wherever without
     """
 )
 CONDITIONS = _words("if unless whether lest supposing assuming provided")
@@ -34,23 +37,24 @@ PREPOSITIONS = _words(
     """
     in on at by from with for to of during under over despite among amongst between through throughout
     following due into onto within across around about against along behind below beneath beside besides
-    beyond inside outside near off out toward towards upon via per unlike like including alongside amid without
-    above since until till after before as than
+    beyond inside outside near off out toward towards upon via per unlike like including alongside amid
+    without above since until till after before as than
     """
 )
-TIMES = _words("after before following since until by from upon during")
+# Behind "after his death, …" the second half holds as well; behind "in his view, …" it need not.
+SEQUENCES = _words("after before following since until by")
 UNITS = _words(
     """
     second seconds minute minutes hour hours day days night nights week weeks month months season seasons year
     years decade decades century centuries time times
     """
 )
-LATER = _words("before after later earlier ago afterwards prior")
+LATER = _words("before after since later earlier ago afterwards prior")
 CONNECTIVES = _words(
     """
     however therefore thus moreover furthermore consequently instead nevertheless nonetheless meanwhile indeed
     then hence today yesterday afterwards afterward similarly likewise additionally accordingly conversely
-    overall further second third first finally lastly later
+    overall further second third first finally lastly later rather
     """
 )
 FORMULAS = (
@@ -71,7 +75,9 @@ FORMULAS = (
 )
 NEGATIONS = _words("never rarely hardly seldom scarcely barely only")
 # Subjects that say something else of two things together than of each.
-NOT_CARRIED = _words("no nobody none few neither little nothing only hardly either any anyone nor or who what which")
+NOT_CARRIED = _words(
+    "no nobody none few neither little nothing only hardly either any anyone nor or who what which"
+)
 _NOT_ADVERBS = _words(
     """
     family italy july assembly ally bully reply supply belly lily fly early daily weekly monthly yearly only
@@ -89,8 +95,8 @@ _TITLES = _words(
 
 
 def is_adverb(low: str) -> bool:
-    """Tell whether a word looks like an adverb in "-ly"."""
-    return low.endswith("ly") and len(low) > 4 and low not in _NOT_ADVERBS
+    """Tell whether a word is an adverb that may stand beside a verb, or looks like one with "-ly"."""
+    return low in ADVERBS or (low.endswith("ly") and len(low) > 4 and low not in _NOT_ADVERBS)
 
 
 def goes_before_name(low: str) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from importlib import resources
 
-from ragjudge.text.clause_words import DASHES, Word
-from ragjudge.text.english_clauses import Cut
+from ragjudge.text.clause_words import DASHES, MOST_JOINS, Cut, Word
 from ragjudge.text.phrases import Phrases
 
 _LISTED = frozenset({"german", "french", "spanish"})
@@ -19,8 +19,38 @@ _LONGEST_SUBJECT = 9
 _REACH = 15
 _LEAST_WORDS = 3
 _SHORTEST_VERB = 4
-# "l'argent", "n'est", "qu'il": the first part is a word of its own.
 _LONGEST_ELISION = 7
+_LONGEST_TAG = 5
+# "n'est", "s'élève", "l'a": the verb stands behind the mark.
+_ELIDED_BEFORE_VERBS = frozenset({"", "n", "s", "l"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lists:
+    """The words of a language; see ``data/clauses/README.md``."""
+
+    coordinators: frozenset[str]
+    subjects: frozenset[str]
+    determiners: frozenset[str]
+    verbs: frozenset[str]
+    plurals: frozenset[str]
+    modals: frozenset[str]
+    endings: frozenset[str]
+    not_verbs: frozenset[str]
+    inside: frozenset[str]
+    clitics: frozenset[str]
+    reflexive: frozenset[str]
+    governors: frozenset[str]
+    hedges: frozenset[str]
+    relatives: frozenset[str]
+
+    def is_finite(self, low: str) -> bool:
+        """Tell whether a word is a finite verb when it stands behind a subject."""
+        elided, word = _parts(low)
+        if elided not in _ELIDED_BEFORE_VERBS:
+            return False
+        is_ending = len(word) >= _SHORTEST_VERB and word.endswith(tuple(self.endings))
+        return word in self.verbs or (is_ending and word not in self.not_verbs)
 
 
 def other_cuts(sentence: str, words: Sequence[Word], language: str, phrases: Phrases) -> list[Cut]:
@@ -32,39 +62,51 @@ def other_cuts(sentence: str, words: Sequence[Word], language: str, phrases: Phr
         language: Its language; not English.
         phrases: The wording of that language.
     """
-    lists = _lists(language) if language in _LISTED else {}
-    if lists and _is_open_to_doubt(words, lists):
+    lists = _lists(language) if language in _LISTED else None
+    if lists is not None and not _is_open(words, lists):
         return []
+
+    def is_join(low: str) -> bool:
+        if lists is not None:
+            return low in lists.coordinators
+        return phrases.coordinator.fullmatch(low) is not None
+
     marks = {"·"} if language == "greek" else {";", "；"}
+    joins = [index for index, word in enumerate(words[:-2]) if word.low in marks or is_join(word.low)]
+    if len(joins) > MOST_JOINS:
+        return []
+    if lists is not None:
+        # What stands behind a dash or a colon may belong to what stands in front of it as a whole.
+        colon = next(
+            (at for at, word in enumerate(words) if word.low in DASHES or word.low == ":"), len(words)
+        )
+        joins = [index for index in joins if index < colon]
     cuts: list[Cut] = []
     first = 0
-    for index, word in enumerate(words):
-        if lists and (word.low in DASHES or word.low == ":"):
-            break
-        if index <= first or index + 2 >= len(words):
+    for index in joins:
+        if index <= first:
             continue
+        word = words[index]
         left, right = words[first + (words[first].low in marks) : index], words[index + 1 :]
         if word.low in marks:
             is_cut = _are_sentences(sentence, left, right, phrases, lists)
-        elif lists:
-            is_cut = word.low in lists["coordinators"] and _is_own(sentence, left, right, phrases, lists)
+        elif lists is not None:
+            is_cut = _is_own(sentence, left, right, phrases, lists)
         else:
-            is_cut = phrases.coordinator.fullmatch(word.low) is not None and _is_behind_pronoun(
-                sentence, left, right, phrases
-            )
+            is_cut = _is_behind_pronoun(sentence, left, right, phrases)
         if is_cut:
-            cuts.append(Cut(index, None))
+            cuts.append(Cut(index))
             first = index
     return cuts
 
 
 @functools.cache
-def _lists(language: str) -> dict[str, frozenset[str]]:
+def _lists(language: str) -> _Lists:
     import yaml
 
     file = resources.files("ragjudge.text") / "data" / "clauses" / f"{language}.yaml"
     data: dict[str, str] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return {key: frozenset(words.split()) for key, words in data.items()}
+    return _Lists(**{field.name: frozenset(data[field.name].split()) for field in fields(_Lists)})
 
 
 def _parts(low: str) -> tuple[str, str]:
@@ -73,116 +115,108 @@ def _parts(low: str) -> tuple[str, str]:
     return (before, behind) if mark and behind and len(before) <= _LONGEST_ELISION else ("", low)
 
 
-def _has(word: Word, kind: frozenset[str]) -> bool:
-    return word.low in kind or not kind.isdisjoint(_parts(word.low)) and "'" in word.low
+def _is_in(word: Word, kind: frozenset[str]) -> bool:
+    return word.low in kind or ("'" in word.low and not kind.isdisjoint(_parts(word.low)))
 
 
-def _is_open_to_doubt(words: Sequence[Word], lists: dict[str, frozenset[str]]) -> bool:
-    """Tell whether the sentence as a whole is somebody's words or a guess."""
-    if not words or _has(words[0], lists["hedges"]):
-        return True
+def _is_open(words: Sequence[Word], lists: _Lists) -> bool:
+    """Tell whether the sentence as a whole is neither a guess nor somebody's words."""
+    if not words or _is_in(words[0], lists.hedges):
+        return False
     comma = max((at for at, word in enumerate(words) if word.low == ","), default=-1)
-    tail = words[comma + 1 :]
+    tag = words[comma + 1 :]
+    if comma < 0 or not 0 < len(tag) <= _LONGEST_TAG:
+        return True
     # "…, sagte er.", "…, dit-il."
-    return comma > 0 and len(tail) <= 5 and any(_has(word, lists["governors"]) or word.low.partition("-")[0] in lists["governors"] for word in tail[:1])
+    return not _is_in(tag[0], lists.governors) and tag[0].low.partition("-")[0] not in lists.governors
 
 
-def _span(sentence: str, words: Sequence[Word]) -> str:
-    return sentence[words[0].start : words[-1].end] if words else ""
-
-
-def _is_clause(part: Sequence[Word], sentence: str, phrases: Phrases, lists: dict[str, frozenset[str]]) -> bool:
+def _is_clause(part: Sequence[Word], sentence: str, phrases: Phrases, lists: _Lists | None) -> bool:
     plain = [word for word in part if word.is_word]
     if len(plain) < _LEAST_WORDS:
         return False
-    if any(_is_finite(word.low, lists) for word in plain[1:]) if lists else False:
+    if lists is not None and any(lists.is_finite(word.low) for word in plain[1:]):
         return True
-    return phrases.finite_verb.search(_span(sentence, part).lower()) is not None
+    return phrases.finite_verb.search(sentence[part[0].start : part[-1].end].lower()) is not None
 
 
-def _is_finite(low: str, lists: dict[str, frozenset[str]]) -> bool:
-    elided, word = _parts(low)
-    if elided and elided not in {"n", "s", "l"}:
-        return False
-    if word in lists["verbs"]:
-        return True
-    return (
-        len(word) >= _SHORTEST_VERB
-        and word.endswith(tuple(lists["endings"]))
-        and word not in lists["not_verbs"]
-    )
-
-
-def _are_sentences(sentence: str, left: Sequence[Word], right: Sequence[Word], phrases: Phrases, lists: dict[str, frozenset[str]]) -> bool:
-    if lists and (any(_has(word, lists["governors"]) for word in left) or _has(right[0], lists["governors"])):
+def _are_sentences(
+    sentence: str, left: Sequence[Word], right: Sequence[Word], phrases: Phrases, lists: _Lists | None
+) -> bool:
+    if lists is not None and any(_is_in(word, lists.governors) for word in (*left, right[0])):
         return False
     return _is_clause(left, sentence, phrases, lists) and _is_clause(right, sentence, phrases, lists)
 
 
 def _is_behind_pronoun(sentence: str, left: Sequence[Word], right: Sequence[Word], phrases: Phrases) -> bool:
-    near = _segment(right[:_REACH])
+    near = _segment(right)
     return (
         len(near) > 1
         and phrases.own_subject.fullmatch(near[0].low) is not None
-        and _is_clause(left, sentence, phrases, {})
-        and _is_clause(near, sentence, phrases, {})
+        and _is_clause(left, sentence, phrases, None)
+        and _is_clause(near, sentence, phrases, None)
     )
 
 
 def _segment(right: Sequence[Word]) -> list[Word]:
+    """Return the next words, up to a mark."""
     words: list[Word] = []
-    for word in right:
+    for word in right[:_REACH]:
         if not word.is_word:
             break
         words.append(word)
     return words
 
 
-def _is_own(sentence: str, left: Sequence[Word], right: Sequence[Word], phrases: Phrases, lists: dict[str, frozenset[str]]) -> bool:
+def _is_own(
+    sentence: str, left: Sequence[Word], right: Sequence[Word], phrases: Phrases, lists: _Lists
+) -> bool:
     """Tell whether a clause stands in front of a coordinator, and a subject and its verb behind it."""
-    if any(_has(word, lists["governors"]) or word.low in lists["hedges"] for word in left):
+    if any(_is_in(word, lists.governors) or word.low in lists.hedges for word in left):
         return False
     if not _is_clause(left, sentence, phrases, lists) or _is_in_relative(left, lists):
         return False
-    near = _segment(right[:_REACH])
+    near = _segment(right)
     if len(near) < 2:
         return False
-    first, second = near[0], near[1]
-    if first.low in lists["subjects"] and _verb_behind_clitics(near, 1, lists):
+    first = near[0]
+    if first.low in lists.subjects and _is_verb_behind_clitics(near, lists):
         return True
-    elided, _ = _parts(first.low)
-    if first.low not in lists["determiners"] and elided not in lists["determiners"] and not first.name and not first.low[0].isdigit():
-        return False
-    return _has_subject_and_verb(near, lists)
+    has_article = _is_in(first, lists.determiners) or first.name or first.low[0].isdigit()
+    is_modal = any(_is_in(word, lists.modals) for word in left)
+    return has_article and _has_verb(near, lists, is_modal=is_modal)
 
 
-def _is_in_relative(left: Sequence[Word], lists: dict[str, frozenset[str]]) -> bool:
+def _is_in_relative(left: Sequence[Word], lists: _Lists) -> bool:
+    """Tell whether what the last comma opens is a relative clause, which may go on behind the coordinator."""
     commas = [at for at, word in enumerate(left[:-1]) if word.low == ","]
-    return bool(commas) and _has(left[commas[-1] + 1], lists["relatives"])
+    return bool(commas) and _is_in(left[commas[-1] + 1], lists.relatives)
 
 
-def _verb_behind_clitics(near: Sequence[Word], at: int, lists: dict[str, frozenset[str]]) -> bool:
-    while at < len(near) and near[at].low in lists["clitics"]:
+def _is_verb_behind_clitics(near: Sequence[Word], lists: _Lists) -> bool:
+    at = 1
+    while at < len(near) and near[at].low in lists.clitics:
         at += 1
-    return at < len(near) and _is_finite(near[at].low, lists)
+    return at < len(near) and lists.is_finite(near[at].low)
 
 
-def _has_subject_and_verb(near: Sequence[Word], lists: dict[str, frozenset[str]]) -> bool:
-    has_nouns = "plurals" in lists
+def _has_verb(near: Sequence[Word], lists: _Lists, *, is_modal: bool) -> bool:
+    """Tell whether a finite verb stands directly behind the noun phrase that begins here."""
+    # Where nouns have capital letters the verb comes behind one of them.
+    has_capitals = bool(lists.plurals)
     for at in range(1, min(_LONGEST_SUBJECT, len(near))):
         word, previous = near[at], near[at - 1]
-        if _has(word, lists["governors"]) or word.low in lists["coordinators"]:
+        if _is_in(word, lists.governors) or word.low in lists.coordinators:
             return False
-        if previous.low in lists["inside"] or word.name:
+        if previous.low in lists.inside or word.name:
             continue
-        behind_noun = previous.name or previous.low[0].isdigit() if has_nouns else True
-        if not behind_noun:
+        if has_capitals and not previous.name and not previous.low[0].isdigit():
             continue
-        if has_nouns and word.low in lists["plurals"] and at + 1 < len(near) and near[at + 1].low in lists["determiners"]:
+        if word.low in lists.plurals and not is_modal:
             return True
-        if previous.low in lists["determiners"] and not (at == 1 and not has_nouns and previous.low in lists["subjects"]):
-            if previous.low not in lists["clitics"] or at < 2:
-                continue
-        if _is_finite(word.low, lists):
-            return at + 1 < len(near) or word.low not in lists["verbs"] or len(near) > 2
+        if word.low in lists.reflexive and at + 1 < len(near):
+            return True
+        is_article = previous.low in lists.determiners and not (previous.low in lists.clitics and at > 1)
+        if not is_article and lists.is_finite(word.low):
+            return True
     return False

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from ragjudge.errors import UnknownNameError, UsageError
 from ragjudge.text.claims import ClaimMode, CodeMode
 from ragjudge.text.languages import language_name
 
+EvidenceMode = Literal["excerpt", "whole"]
+
 
 @dataclass(frozen=True, slots=True)
 class Splitting:
-    """The options of `claims.claims`.
+    """The options of `claims.claims`, and how much of the contexts is shown beside a claim.
 
     They decide which questions are asked, and are themselves in no question: texts that come out the same
     under two settings share their answers.
@@ -23,9 +25,11 @@ class Splitting:
             to have the judge cut them.
         code: ``skip`` fenced code, or take each block of it as one claim (``whole``).
         abbreviations: Further abbreviations behind which no sentence ends, with or without the full stop.
+        evidence: ``excerpt`` to show the judge the sentences of the contexts that come closest to a claim;
+            ``whole`` to show it all of them.
 
     Raises:
-        UnknownNameError: The language, the kind of claims or the way with code is not known.
+        UnknownNameError: The language, the kind of claims or of evidence, or the way with code is not known.
         UsageError: The abbreviations are no texts.
     """
 
@@ -33,11 +37,13 @@ class Splitting:
     claims: ClaimMode = "sentence"
     code: CodeMode = "skip"
     abbreviations: tuple[str, ...] = ()
+    evidence: EvidenceMode = "excerpt"
 
     def __post_init__(self) -> None:
         for kind, name, known in (
             ("claims mode", self.claims, ClaimMode),
             ("code mode", self.code, CodeMode),
+            ("evidence mode", self.evidence, EvidenceMode),
         ):
             if name not in get_args(known):
                 raise UnknownNameError(kind, str(name), get_args(known))

@@ -10,7 +10,8 @@ from ragjudge.judges.base import Identity
 from ragjudge.prompts.template import load_template
 
 OTHER_JUDGE = "0" * 64
-SUPPORT = f"support@{load_template('support').version}"
+SUPPORT = f"support_excerpt@{load_template('support_excerpt').version}"
+"""What a run asks about claims when nobody says otherwise."""
 
 
 def shifted(bias: float) -> Fit:

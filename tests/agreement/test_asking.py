@@ -105,7 +105,8 @@ def test_a_second_run_asks_nobody() -> None:
 def test_a_replay_names_the_rows_that_are_not_stored() -> None:
     store = MemoryStore()
     ask_rows(behind_a_store(FakeJudge(), store), [support(1, True)])
-    with pytest.raises(ReplayMissError, match=r"2 calls are not in the cache.\n  row-2 \(support@"):
+    expected = r"2 calls are not in the cache.\n  row-2 \(support_excerpt@1\)"
+    with pytest.raises(ReplayMissError, match=expected):
         ask_rows(
             behind_a_store(FakeJudge(), store, replay=True), [support(number, True) for number in (1, 2, 3)]
         )

@@ -26,7 +26,7 @@ from tests.agreement.calibrations import SUPPORT, calibration, shifted
 
 JUDGE, OTHER = "a" * 64, "b" * 64
 CHUNKS = ("Ann lives in Oslo.", "Bob moved to Rome in 1999.")
-CHECK = load_template("support").check("Bob moved to Rome in 1999.", {"question": ""}, CHUNKS)
+CHECK = load_template("support_excerpt").check("Bob moved to Rome in 1999.", {"question": ""}, CHUNKS)
 
 
 def raw(chance: float, mass: float = 0.9, hidden: tuple[float, ...] | None = None) -> Verdict:
@@ -85,7 +85,7 @@ def test_the_other_labels_keep_their_proportions() -> None:
 
 def test_evidence_lowers_what_the_judge_overlooked() -> None:
     fit = evidence(margin=1.0, numbers_missing=-3.0)
-    wrong = load_template("support").check("Bob moved to Rome in 1998.", {"question": ""}, CHUNKS)
+    wrong = load_template("support_excerpt").check("Bob moved to Rome in 1998.", {"question": ""}, CHUNKS)
     assert probability(with_fit(fit).apply(CHECK, raw(0.7)), "Yes") == pytest.approx(0.7, abs=1e-6)
     lowered = probability(with_fit(fit).apply(wrong, raw(0.7)), "Yes")
     assert lowered == pytest.approx(1 / (1 + math.exp(3 - math.log(7 / 3))), abs=1e-6)

@@ -59,7 +59,7 @@ def test_the_figures_of_six_rows_are_those_worked_out_by_hand() -> None:
     assert measures.brier.value == pytest.approx(sum(each**2 for each in squares) / 6, abs=1e-5)
     assert (result.overall.rows, result.overall.judged, result.overall.positive) == (6, 6, 3)
     assert result.overall.label_mass == 1.0
-    assert (result.threshold, result.templates[0].partition("@")[0]) == (0.5, "support")
+    assert (result.threshold, result.templates) == (0.5, ("support_excerpt@1",))
     assert result.judges[0].id == "fake"
 
 

@@ -248,3 +248,17 @@ def test_rows_of_a_group_do_not_count_as_independent() -> None:
     half = np.full(40, 0.5)
     errors = [lags(rows, {"threshold": half, "platt": values})["threshold"].error for rows in (one, tied)]
     assert errors[1] > 2 * errors[0]
+
+
+def test_a_person_may_take_another_candidate_and_the_card_says_so() -> None:
+    judged = simulated(300, offset=1.0)
+    advised = fit_template(judged, kinds=("threshold", "platt"))
+    assert advised.fit.kind == advised.advised == "threshold"
+    calibration, (fit,) = calibrate(
+        judged, judge="a" * 64, judge_id="sim", date="2026-01-01", kinds=("threshold", "platt"), taken="platt"
+    )
+    assert (fit.fit.kind, fit.advised) == ("platt", "threshold")
+    template = fit.template
+    assert f"{template}: platt was asked for; the rule would have taken threshold." in calibration.card.limits
+    with pytest.raises(DataError, match="head cannot be fitted for .*: the judge keeps no hidden state"):
+        fit_template(judged, taken="head")

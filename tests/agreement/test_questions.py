@@ -9,6 +9,7 @@ from ragjudge.errors import ConfigError, UnknownNameError, UsageError
 from ragjudge.metrics.registry import make_metric
 from ragjudge.prompts.template import load_template
 from ragjudge.records import Call, Sample
+from ragjudge.text.splitting import Splitting
 
 CHUNK = "The harbour froze in 1947. Ships waited for six weeks."
 SENTENCE = "The harbour froze in 1947."
@@ -35,6 +36,22 @@ def test_support_is_the_question_of_faithfulness() -> None:
     row = _row(contexts=(CHUNK, "It was cold."))
     sample = Sample(id="s", input=row.question, output=row.claim, contexts=row.contexts)
     assert _keys((check_of(row),)) == _keys(make_metric("faithfulness").plan(sample).calls)
+
+
+def test_of_long_contexts_an_excerpt_is_shown_as_in_a_run_and_all_where_the_template_says_so() -> None:
+    others = [f"Year {number} was mild." for number in range(1948, 1956)]
+    row = _row(contexts=(f"{CHUNK} {' '.join(others)}", "It was cold."))
+    sample = Sample(id="s", input=row.question, output=row.claim, contexts=row.contexts)
+    check = check_of(row)
+    shown = f"{CHUNK} {' '.join(others[:3])}"
+    assert (check.template, check.version) == ("support_excerpt", 1)
+    assert [check.shared[each.text : each.text_end] for each in check.segments] == [shown]
+    assert check_of(row, "support_excerpt@1") == check
+    assert _keys((check,)) == _keys(make_metric("faithfulness").plan(sample).calls)
+    whole = check_of(row, "support@1")
+    assert tuple(whole.shared[each.text : each.text_end] for each in whole.segments) == row.contexts
+    in_a_run = make_metric("faithfulness", splitting=Splitting(evidence="whole")).plan(sample).calls
+    assert _keys((whole,)) == _keys(in_a_run)
 
 
 def test_a_passage_is_the_question_of_context_precision() -> None:
@@ -67,6 +84,8 @@ def test_a_named_template_takes_the_place_of_the_usual_one() -> None:
     chunk = _row(task="relevance", claim="")
     assert check_of(chunk, "sentence_relevance").claim == CHUNK
     assert template_of("support") == load_template("support")
+    with_excerpt = check_of(_row(), "support_excerpt@1")
+    assert (with_excerpt.template, with_excerpt.version) == ("support_excerpt", 1)
 
 
 def test_a_template_that_asks_something_else_is_refused() -> None:

@@ -19,11 +19,13 @@ from ragjudge.judges.trie import plan
 from ragjudge.metrics.registry import make_metric
 from ragjudge.records import Check, Report, Sample
 from ragjudge.runner import Cell, Runner, Task
+from ragjudge.text.splitting import Splitting
 from tests.native.support import count_decodes
 
 if TYPE_CHECKING:
     from ragjudge.judges.llama.model import Model
     from ragjudge.judges.llama.questions import Questioner
+    from ragjudge.text.splitting import EvidenceMode
     from tests.native.support import CountingLibrary
 
 WARM_UP = Check(
@@ -172,11 +174,17 @@ def distinct_prefixes(prompts: Sequence[Tokens]) -> int:
     return total
 
 
-def cell(sample: Sample, metrics: Sequence[str]) -> Cell:
-    """Return a row that needs some metrics."""
+def cell(sample: Sample, metrics: Sequence[str], *, evidence: EvidenceMode = "excerpt") -> Cell:
+    """Return a row that needs some metrics.
+
+    Args:
+        sample: The row.
+        metrics: Their names.
+        evidence: ``excerpt`` as a run does by itself; ``whole`` where it is measured what long contexts cost.
+    """
     tasks = []
     for name in metrics:
-        metric = make_metric(name)
+        metric = make_metric(name, splitting=Splitting(evidence=evidence))
         tasks.append(Task(name, metric, sample, metric.default_threshold))
     return Cell(sample, tuple(tasks))
 

@@ -69,8 +69,10 @@ def judge(model: str, rows: int, words: int) -> dict[str, Any]:
     from tests.benchmarks import loaded
 
     judge = loaded.LoadedJudge(model, prefix_bytes=0)
-    target = loaded.cell(_target(words), METRICS)
-    others = [loaded.cell(sample, ["faithfulness"]) for sample in _others(rows - 1)]
+    # Whole contexts: prompts with long common beginnings, and longer than what attention slides over, are
+    # what the surroundings could change.
+    target = loaded.cell(_target(words), METRICS, evidence="whole")
+    others = [loaded.cell(sample, ["faithfulness"], evidence="whole") for sample in _others(rows - 1)]
     stored = MemoryStore()
     alone = judge.run([target], stored)
     half = MemoryStore()

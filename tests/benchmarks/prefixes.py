@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.options import Bench
 
 NAME = "prefixes"
-TITLE = "Answers changed, contexts of 800 tokens and more kept: faithfulness of three claims each"
+TITLE = "Answers changed, whole contexts of 800 tokens and more kept: faithfulness of three claims each"
 
 SAMPLES, CHUNKS, WORDS = 6, 3, 200
 LEAST_TIMES, LEAST_SHARE = 5.0, 0.85
@@ -65,8 +65,11 @@ def judge(model: str, samples: int) -> dict[str, Any]:
     """Judge three times: cold; other answers; the other answers without a prefix store."""
     from tests.benchmarks import loaded
 
-    first = [loaded.cell(sample, ["faithfulness"]) for sample in made_up(samples, 0)]
-    second = [loaded.cell(sample, ["faithfulness"]) for sample in made_up(samples, 3)]
+    # Whole contexts: excerpts are short, and each claim has its own, so that there is no prefix to keep.
+    first, second = (
+        [loaded.cell(sample, ["faithfulness"], evidence="whole") for sample in made_up(samples, claim)]
+        for claim in (0, 3)
+    )
     works = []
     for cells, bound in ((first, None), (second, None), (second, 0)):
         judge = loaded.LoadedJudge(model, prefix_bytes=bound)

@@ -51,6 +51,7 @@ class Wording:
         template: The words; None = the shipped template of that name.
         windows: Sentences per window; None = the whole context at once.
         selected: So many sentences, those that have most of the claim's content words; None = all.
+        quoted: So many sentences stand in the slot ``quote``; None = there is no such slot.
         sentences: Whether the context is the piece under judgement, and the question stands before it.
     """
 
@@ -59,6 +60,7 @@ class Wording:
     template: Template | None
     windows: int | None = None
     selected: int | None = None
+    quoted: int | None = None
     sentences: bool = False
 
     def checks(self, row: LabelledRow) -> list[Check]:
@@ -66,6 +68,8 @@ class Wording:
         if self.template is None:
             return [check_of(row, self.name)]
         slots = {"question": row.question or ""}
+        if self.quoted is not None:
+            slots["quote"] = _selected(row, self.quoted)
         if self.sentences:
             return [self.template.check(row.contexts[0], slots)]
         if self.selected is not None:
@@ -106,7 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sets: dict[str, list[LabelledRow]] = {}
     for path in options.labels:
         rows = read_labels([path])
-        sets[path.name.split(".")[0]] = [row for row in rows if row.context_words <= MOST_WORDS][: options.rows]
+        sets[path.name.split(".")[0]] = [row for row in rows if row.context_words <= MOST_WORDS][
+            : options.rows
+        ]
     judge = open_judge(options.judge, hidden=options.hidden)
     store = Store(options.cache)
     asked = open_caching_judge(judge, store)
@@ -152,7 +158,15 @@ def _wording(entry: Mapping[str, Any], *, sentences: bool) -> Wording:
             "labels": entry.get("labels", {"Yes": 1, "No": 0}),
         }
     )
-    return Wording(entry["name"], entry["about"], template, entry.get("windows"), entry.get("selected"), sentences)
+    return Wording(
+        entry["name"],
+        entry["about"],
+        template,
+        windows=entry.get("windows"),
+        selected=entry.get("selected"),
+        quoted=entry.get("quoted"),
+        sentences=sentences,
+    )
 
 
 def _ask(
@@ -197,16 +211,20 @@ def _table(
     for name, what in about.items():
         areas = {key: auc(labels[key], margins[key][name]) or 0.0 for key in labels}
         raw = [balanced_accuracy(labels[key], margins[key][name] >= 0) or 0.0 for key in labels]
-        best = [
-            balanced_accuracy(labels[key], margins[key][name] >= best_threshold(labels[key], margins[key][name]))
-            for key in labels
-        ]
-        other = [_elsewhere(key, labels, margins, name) for key in labels] if len(labels) > 1 else [float("nan")]
+        best = [_best(labels[key], margins[key][name]) for key in labels]
+        other = (
+            [_elsewhere(key, labels, margins, name) for key in labels] if len(labels) > 1 else [float("nan")]
+        )
         cells = [f"{value:.3f}" for value in areas.values()]
         means = [f"{np.mean(list(values)):.3f}" for values in (areas.values(), raw, best, other)]
         lines.append(f"| {name} | {' | '.join([*cells, *means])} | {what} |")
     counts = ", ".join(f"{len(values)} {key}" for key, values in labels.items())
     return "\n".join([*lines, "", f"AUC by set; means of balanced accuracy. Rows: {counts}.", ""])
+
+
+def _best(labels: Any, values: Any) -> float:
+    found = best_threshold(labels, values)
+    return found.balanced_accuracy if found is not None else 0.0
 
 
 def _elsewhere(

@@ -41,12 +41,12 @@ PREFIXES = {"prefix_store", "prefix_bytes"}
 PLACES = {"cache", "replay", "bundle"}
 CALIBRATION = {"calibration"}
 """Applied to answers when they come out of the cache."""
-SPLITTING = {"language", "claims", "code", "abbreviations"}
+SPLITTING = {"language", "claims", "code", "abbreviations", "evidence"}
 
 IN: dict[Any, set[str]] = {
     # What is asked: the texts of the templates, filled in, and the judge's identity.
     Template: {
-        "name", "version", "definition", "definition_of", "system", "shared", "own", "labels", "grammar",
+        "name", "version", "definition", "definition_of", "system", "excerpt", "shared", "own", "labels", "grammar",
         "max_tokens",
     },
     Sample: {"input", "output", "contexts", "expected", "language"},

@@ -52,7 +52,7 @@ def place(tmp_path: Path) -> Workplace:
 def test_a_stored_call_is_said_to_be_stored(place: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     head, line = place.why(capsys)
     assert head.startswith("bridge, faithfulness: judge fake (")
-    assert line.startswith("  stored   support@1  'The old bridge was built in 1780.'")
+    assert line.startswith("  stored   support_excerpt@1  'The old bridge was built in 1780.'")
     assert line.endswith("stored less than 2 days ago")
 
 
@@ -81,7 +81,7 @@ def test_another_template_version_is_named(
 
     monkeypatch.setattr(Template, "check", newer)
     _, line = place.why(capsys)
-    assert line.startswith("  missing  support@9")
+    assert line.startswith("  missing  support_excerpt@9")
     assert line.endswith("the template's version differs: 1 is stored, 9 is asked")
 
 

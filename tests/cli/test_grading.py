@@ -149,7 +149,7 @@ def test_a_replay_with_a_changed_context_is_exit_code_4_and_names_row_and_metric
     capsys.readouterr()
     assert run(["run", str(suite), "--replay"]) == 4
     error = capsys.readouterr().err
-    assert "good, faithfulness (support@" in error
+    assert "good, faithfulness (support_excerpt@1)" in error
     assert "1992" in error
 
 

@@ -45,12 +45,12 @@ def test_a_calibration_is_fitted_written_and_told(
     written = load_calibration(out)
     assert written.judge == FakeJudge().identity().fingerprint
     assert written.judge_id == "fake"
-    assert list(written.templates) == ["support@1"]
+    assert list(written.templates) == ["support_excerpt@1"]
     assert [(data.name, data.positive, data.negative) for data in written.card.data] == [("labels", 60, 60)]
     printed = capsys.readouterr().out
-    assert "support@1: 120 rows, 60 of label 1" in printed
+    assert "support_excerpt@1: 120 rows, 60 of label 1" in printed
     assert "5 folds of the 60 groups" in printed
-    assert f"* {written.templates['support@1'].kind}" in printed
+    assert f"* {written.templates['support_excerpt@1'].kind}" in printed
     assert "not fitted: the judge keeps no hidden state" in printed
     assert written.sha256 in "".join(printed.split())
 
@@ -80,7 +80,7 @@ def test_three_files_are_tested_set_by_set_and_json_says_all_figures(
     capsys.readouterr()
     assert run(["judge", "calibrate", *files, "--judge", "fake", "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    fit = said["templates"]["support@1"]
+    fit = said["templates"]["support_excerpt@1"]
     assert said["output"] is None
     assert fit["folds"].startswith("each of the 3 sets is tested by fits on the others")
     assert list(fit["candidates"]) == ["raw", "threshold", "platt", "evidence"]
@@ -104,7 +104,7 @@ def test_rows_that_are_left_out_are_named_among_the_limits(
 ) -> None:
     assert run(["judge", "calibrate", str(labels), "--judge", "fake", "--limit", "80"]) == 0
     printed = capsys.readouterr().out
-    assert "support@1: 80 rows" in printed
+    assert "support_excerpt@1: 80 rows" in printed
     assert "40 rows left out" in printed
     assert "Nothing was written; -o FILE writes the calibration." in printed
 

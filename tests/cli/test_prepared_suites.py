@@ -76,7 +76,7 @@ def test_a_bundle_holds_the_cuts_and_the_checks_that_follow_from_them(place: Wor
     assert code == 0
     calls = [call for name, text in read_bundle(bundle).items() if (call := read_call(name, text))]
     templates = sorted(call.request["template"]["name"] for call in calls)
-    assert templates == ["answer_relevance", "claims", "support", "support"]
+    assert templates == ["answer_relevance", "claims", "support_excerpt", "support_excerpt"]
     shutil.rmtree(place.cache)
     second = place.folder / "second.jsonl"
     assert run(["run", str(place.suite), "--bundle", str(bundle), "-q", "-o", str(second)]) == 1
@@ -98,8 +98,8 @@ def test_why_lists_the_cuts_and_the_checks(place: Workplace, capsys: pytest.Capt
     head, cut, first, second = place.why(capsys)
     assert head.startswith("bridge, faithfulness: judge fake (")
     assert cut.startswith("  stored   claims@1  'Sentence: The old bridge was built")
-    assert first.startswith("  stored   support@1  'The old bridge was built in 1780.'")
-    assert second.startswith("  stored   support@1  'it was painted in 1902.'")
+    assert first.startswith("  stored   support_excerpt@1  'The old bridge was built in 1780.'")
+    assert second.startswith("  stored   support_excerpt@1  'it was painted in 1902.'")
 
 
 def test_why_says_that_checks_wait_for_a_cut(place: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from ragjudge.judges.llama.judge import LlamaJudge
 from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.registry import open_judge
 from ragjudge.suites.load import load_suite
+from ragjudge.suites.spec import JudgeSpec
 
 ENGINE: dict[str, Any] = {
     "threads": 3,
@@ -98,7 +99,7 @@ def test_flash_attention_may_be_written_as_yaml_reads_it(tmp_path: Path, word: s
         encoding="utf-8",
     )
     judge = load_suite(suite).judge
-    assert judge is not None
+    assert isinstance(judge, JudgeSpec)
     assert judge.flash_attention == means
 
 

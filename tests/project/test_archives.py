@@ -36,6 +36,7 @@ def test_a_wheel_must_hold_everything_the_package_reads() -> None:
         "ragjudge/py.typed",
         "ragjudge/gguf/manifest.yaml",
         "ragjudge/prompts/templates/support.1.yaml",
+        "ragjudge/prompts/templates/support_excerpt.1.yaml",
         "ragjudge/prompts/profiles/lynx.1.yaml",
         "ragjudge/suites/example/rows.jsonl",
         "ragjudge/suites/example/suite.yaml",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ragjudge.records import Check
 from tests.benchmarks import __main__ as command
 from tests.benchmarks import deepeval_client, journal, peers, peers_table
 from tests.benchmarks.clients import ask_client
@@ -291,6 +293,55 @@ def test_a_calibration_that_cannot_be_read_is_told_of_before_anything_is_measure
 def test_a_calibration_is_for_one_set_or_for_all() -> None:
     options = command._parser().parse_args(["--calibration", "qags=a/b.json", "--calibration", "c.json"])
     assert dict(options.calibration) == {"qags": Path("a/b.json"), "": Path("c.json")}
+
+
+# -- what is measured ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("prefixes", {"samples": 2}),
+        ("long", {"tokens": 2000, "fit": None}),
+        ("order", {"rows": 3, "words": 200}),
+    ],
+)
+def test_what_long_contexts_cost_is_measured_with_contexts_shown_whole(
+    name: str, arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gguf")  # for the tiny models of the module that opens judges
+    from tests.benchmarks import loaded, long
+
+    class ReachedError(Exception):
+        """The model would be asked now."""
+
+    class NoModel:
+        def __init__(self, path: str, *, prefix_bytes: int | None) -> None:
+            pass
+
+        def count(self, text: str) -> int:
+            return len(text.split())
+
+        def run(self, cells: Any, store: Any = None) -> None:
+            for cell in cells:
+                for task in cell.tasks:
+                    asked.extend(
+                        (call, task.label, cell.sample.contexts)
+                        for call in task.metric.plan(cell.sample).calls
+                        if call.template.startswith("support")
+                    )
+            raise ReachedError
+
+    asked: list[tuple[Check, str, tuple[str, ...]]] = []
+    monkeypatch.setattr(loaded, "LoadedJudge", NoModel)
+    monkeypatch.setattr(long, "keep_log", list)
+    module = importlib.import_module(f"tests.benchmarks.{name}")
+    with pytest.raises(ReachedError):
+        module.judge("no.gguf", **arguments)
+    assert {call.template for call, _, _ in asked} == {"support"}
+    for call, label, contexts in asked:
+        shown = tuple(call.shared[each.text : each.text_end] for each in call.segments)
+        assert shown == contexts or (label == "context_precision" and shown[0] in contexts)
 
 
 # -- what was said ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ragjudge.records import Item, JudgeInfo, MetricSummary, Report, Row, Score
+from ragjudge.records import Item, JudgeInfo, MetricSummary, Report, Row, Score, Vote
 from ragjudge.reports.page import open_console
 from ragjudge.reports.terminal import print_report, print_score, summary_table
 from tests.reports.examples import console, full_report, item, printed, report, score
@@ -371,3 +371,30 @@ def test_providers_of_one_file_are_told_apart() -> None:
     text = show(report(*rows))
     assert "apollo [answer] " in text
     assert "apollo [answer_with_rer…] " in text
+
+
+def test_disagreement_of_judges_is_shown_where_there_is_any() -> None:
+    def voted(text: str, *verdicts: bool | None, **fields: Any) -> Item:
+        votes = tuple(Vote(judge=f"j{n}", verdict=verdict) for n, verdict in enumerate(verdicts))
+        answered = [verdict for verdict in verdicts if verdict is not None]
+        holds = sum(answered) * 2 > len(answered)
+        share = sum(verdict is not holds for verdict in answered) / len(answered)
+        return item(text, 0.8 if holds else 0.2, panel=votes, disagreement=share, **fields)
+
+    items = (
+        voted("It is red.", True, True, False, chunk=0),
+        voted("It is old.", False, False, False, chunk=1),
+        voted("It is big.", False, True, None, False, marginal=True),
+    )
+    rows = [Row(id="a", passed=False, scores={"faithfulness": score(0.333, items=items)})]
+    summary = {"faithfulness": MetricSummary(mean=0.333, scored=1, total=1, passed=0, disagreement=2 / 3)}
+    screen = console()
+    print_report(report(*rows, summary=summary), screen, verbose=True)
+    shown = printed(screen)
+    assert "  P = 0.80  2 of 3 judges  chunk 1\n" in shown
+    assert "  P = 0.20                 chunk 2\n" in shown
+    assert "~ P = 0.20  2 of 3 judges\n" in shown
+    (head,) = (line.split() for line in shown.splitlines() if "judges differ" in line)
+    (figures,) = (line.split() for line in shown.splitlines() if line.startswith("faithfulness"))
+    assert head[-2:] == ["judges", "differ"]
+    assert figures[-2:] == ["67", "%"]

@@ -281,8 +281,8 @@ def test_a_judge_s_file_is_looked_for_beside_the_suite_first(
 
 ACCEPTED_IN_ASSERT = "by, context, label, mode, on_empty, provider, reference, threshold, type"
 ACCEPTED_AT_TOP = (
-    "abbreviations, assert, cache, calibration, claims, code, dataset, defaults, description, judge, judges, "
-    "language, prefix_store, providers, tests"
+    "abbreviations, assert, cache, calibration, claims, code, dataset, defaults, description, evidence, "
+    "judge, judges, language, prefix_store, providers, tests"
 )
 METRICS = "answer_relevancy, context_precision, context_recall, context_relevance, faithfulness"
 
@@ -330,6 +330,8 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
             ": claims: found the text 'clauses'; accepted: sentence, clause, judge.",
         ),
         (TEST + "code: true\n", ": code: found true; accepted: skip, whole."),
+        (TEST + "evidence: all\n", ": evidence: found the text 'all'; accepted: excerpt, whole."),
+        (TEST + "evidence: no\n", ": evidence: found false; accepted: excerpt, whole."),
         (TEST + "abbreviations: Rdnr.\n", ": abbreviations: found the text 'Rdnr.'; accepted: a list."),
         (TEST + "abbreviations: [No]\n", ": abbreviations[0]: found false; accepted: text."),
         (TEST + "providers: recorded\n", ": providers: found the text 'recorded'; accepted: a list."),
@@ -566,9 +568,9 @@ def test_a_bad_row_is_named_by_its_place(tmp_path: Path, text: str, sentence: st
 
 def test_a_suite_says_how_its_texts_are_cut(tmp_path: Path) -> None:
     assert load(tmp_path, TEST).splitting == Splitting()
-    options = "language: DE\nclaims: clause\ncode: whole\nabbreviations: [Rdnr., Bem.]\n"
+    options = "language: DE\nclaims: clause\ncode: whole\nabbreviations: [Rdnr., Bem.]\nevidence: whole\n"
     assert load(tmp_path, options + TEST).splitting == Splitting(
-        "german", "clause", "whole", ("Rdnr.", "Bem.")
+        "german", "clause", "whole", ("Rdnr.", "Bem."), "whole"
     )
 
 

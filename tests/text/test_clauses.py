@@ -1,15 +1,36 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragjudge.errors import UnknownNameError
 from ragjudge.text.claims import claims
+from ragjudge.text.clauses import clauses
+from ragjudge.text.phrases import phrases_of
+from tests.text.golden import Case, clause_cases
+
+CASES = clause_cases()
 
 
 def read(text: str, language: str = "english") -> list[str]:
     return [claim.judge_text for claim in claims(text, language, "clause")]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.group}-{n}") for n, case in enumerate(CASES)])
+def test_a_golden_sentence_is_cut_into_the_right_clauses(case: Case) -> None:
+    found = clauses(case.text, case.language, phrases_of(case.language)[0])
+    assert tuple(case.text[part.start : part.end] for part in found) == case.pieces
+    assert tuple(part.subject for part in found) == case.carried
+
+
+def test_the_golden_clauses_are_enough_and_half_of_them_stay_whole() -> None:
+    for language, least in (("english", 120), ("german", 20), ("french", 20), ("spanish", 20)):
+        own = [case for case in CASES if case.language == language]
+        assert len(own) >= least
+        assert 0.4 <= sum(len(case.pieces) > 1 for case in own) / len(own) <= 0.6
 
 
 @pytest.mark.parametrize(
@@ -118,6 +139,48 @@ def test_a_later_clause_with_a_pronoun_knows_the_one_before() -> None:
 def test_an_item_keeps_its_lead_in_in_front_of_its_first_clause() -> None:
     found = claims("The EU says of these:\n- Rome is old, and it is big", mode="clause")
     assert [claim.judge_text for claim in found][1:] == ["The EU says of these: Rome is old.", "It is big"]
+
+
+def test_a_join_behind_a_semicolon_is_not_read_by_the_judge() -> None:
+    assert read("Rome is old; but Oslo is young.") == ["Rome is old.", "Oslo is young."]
+
+
+def test_a_carried_subject_begins_with_a_capital_unless_it_is_written_otherwise() -> None:
+    assert read("In 1990, it was founded and later became a school.")[1] == "It later became a school."
+    assert read("Today, iPods are rare and have few buyers.")[1] == "iPods have few buyers."
+
+
+@pytest.mark.parametrize("text", ["and", "; and", "and ; and and", "A;", "; ;", "; it is late", "& and;"])
+def test_what_is_no_sentence_stays_whole(text: str) -> None:
+    assert [part.end - part.start for part in clauses(text, "english", phrases_of("english")[0])] == [
+        len(text)
+    ]
+
+
+_UNITS = [
+    "and ",
+    "it is, and ",
+    "; ",
+    "the man who ",
+    "(",
+    '"',
+    "' ",
+    "-- ",
+    ", and the king was ill",
+    "1,1",
+    "&a",
+]
+
+
+@pytest.mark.parametrize("unit", _UNITS)
+@pytest.mark.parametrize("language", ["english", "german"])
+def test_hostile_repeats_take_linear_time(unit: str, language: str) -> None:
+    claims("Warm. Up.", language, "clause")
+    sentence = f"It is {unit * (1400 // len(unit))} here. "
+    began = time.perf_counter()
+    claims(sentence * 60, language, "clause")
+    # Twice the sentences take twice the time, since a longer sentence is not read at all.
+    assert time.perf_counter() - began < 12
 
 
 def test_sentence_mode_cuts_no_clauses() -> None:

@@ -22,6 +22,7 @@ def test_the_default_is_that_of_the_splitter_itself() -> None:
 
     own = {name: value.default for name, value in inspect.signature(claims).parameters.items()}
     assert Splitting(own["language"], own["mode"], own["code"], own["abbreviations"]) == DEFAULT_SPLITTING
+    assert DEFAULT_SPLITTING.evidence == "excerpt"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,11 @@ def test_the_default_is_that_of_the_splitter_itself() -> None:
         ({"language": "germn"}, UnknownNameError, "unknown language 'germn'. Did you mean 'german'?"),
         ({"claims": "clauses"}, UnknownNameError, "unknown claims mode 'clauses'. Did you mean 'clause'?"),
         ({"code": "judge"}, UnknownNameError, "unknown code mode 'judge'. Accepted: skip, whole."),
+        (
+            {"evidence": "excerpts"},
+            UnknownNameError,
+            "unknown evidence mode 'excerpts'. Did you mean 'excerpt'?",
+        ),
         ({"abbreviations": "Rdnr."}, UsageError, "abbreviations is 'Rdnr.'; accepted: a list of texts."),
         ({"abbreviations": [5]}, UsageError, "abbreviations is [5]; accepted: a list of texts."),
     ],
@@ -43,10 +49,10 @@ def test_what_cannot_be_meant_is_refused(
 
 
 def test_another_language_keeps_the_other_options() -> None:
-    clauses = Splitting(claims="clause", abbreviations=("Rdnr.",))
-    assert clauses.in_language("de") == Splitting("german", "clause", "skip", ("Rdnr.",))
+    clauses = Splitting(claims="clause", abbreviations=("Rdnr.",), evidence="whole")
+    assert clauses.in_language("de") == Splitting("german", "clause", "skip", ("Rdnr.",), "whole")
     assert clauses.in_language(None) is clauses
-    assert clauses.in_sentences() == Splitting(abbreviations=("Rdnr.",))
+    assert clauses.in_sentences() == Splitting(abbreviations=("Rdnr.",), evidence="whole")
 
 
 def test_only_what_is_named_is_an_option() -> None:
