@@ -137,6 +137,8 @@ def evaluate(
     made = [_as_scorer(scorer, llm, told) for scorer in scorers]
     if claims is not None:
         check_counts_claims((scorer.name for scorer in made), "claims=")
+    if evidence is not None:
+        check_counts_claims((scorer.name for scorer in made), "evidence=")
     keys: dict[str, tuple[Any, str | os.PathLike[str] | None]] = {}
     judge_of = [_judge_key(scorer, llm, calibration, keys) for scorer in made]
     common = as_chunks(context, contexts)

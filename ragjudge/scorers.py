@@ -86,6 +86,8 @@ class Scorer:
             metric = make_metric(self.metric_name, mode=mode, by=by, splitting=Splitting(**given))
             if claims is not None:
                 check_counts_claims([metric.name], "claims=")
+            if evidence is not None:
+                check_counts_claims([metric.name], "evidence=")
             self._told: dict[str, Any] | None = given
         elif given:
             raise UsageError(

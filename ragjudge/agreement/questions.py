@@ -34,14 +34,14 @@ def check_of(row: LabelledRow, template: str | None = None) -> Check:
         ConfigError: The template asks no question about such a row.
     """
     slots = {"question": row.question or ""}
-    language = _splitter_language(row.language)
+    splitting = Splitting(_splitter_language(row.language))
     named = None if template is None else template_of(template)
     if named is not None:
         _require_fit(named, row.task)
     if row.task == "support":
         if named is None:
-            return support_check(row.claim, row.contexts, row.question, Splitting(language))
-        return asked_with(named, row.claim, row.contexts, row.question, language)
+            return support_check(row.claim, row.contexts, row.question, splitting)
+        return asked_with(named, row.claim, row.contexts, row.question, splitting)
     passage = "\n\n".join(row.contexts)
     sentence = _only_sentence(passage, row.language)
     if named is None:

@@ -302,7 +302,7 @@ def splitting_from(
 
     Raises:
         UnknownNameError: The splitter does not know the language, or a metric does not exist.
-        ConfigError: ``--claims`` is given and no metric counts any.
+        ConfigError: ``--claims`` or ``--evidence`` is given and no metric counts claims.
     """
     from ragjudge.metrics.registry import canonical_name, check_counts_claims
     from ragjudge.text.languages import language_name
@@ -312,6 +312,8 @@ def splitting_from(
         language_name(language, where="--language")
     if claims is not None:
         check_counts_claims(map(canonical_name, metrics), "--claims")
+    if evidence is not None:
+        check_counts_claims(map(canonical_name, metrics), "--evidence")
     return Splitting(**given_options(language=language, claims=claims, evidence=evidence))
 
 

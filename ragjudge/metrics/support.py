@@ -44,16 +44,16 @@ def support_check(
         splitting: Whether the judge sees the chunks whole or an excerpt, and their language.
     """
     template = load_template("support" if splitting.evidence == "whole" else "support_excerpt")
-    return asked_with(template, claim, chunks, question, splitting.language)
+    return asked_with(template, claim, chunks, question, splitting)
 
 
 def asked_with(
-    template: Template, claim: str, chunks: Sequence[str], question: str | None, language: str
+    template: Template, claim: str, chunks: Sequence[str], question: str | None, splitting: Splitting
 ) -> Check:
     """Fill a template in about a claim and chunks, showing as much of the chunks as it says."""
     if template.excerpt is not None:
         size = Excerpt(template.excerpt.sentences, template.excerpt.whole)
-        chunks = excerpt(claim, chunks, size, language)
+        chunks = excerpt(claim, chunks, size, splitting.language, splitting.abbreviations)
     return template.check(claim, {"question": question or ""}, chunks)
 
 

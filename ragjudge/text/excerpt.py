@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragjudge.text.claims import claims
-from ragjudge.text.overlap import content_words
+from ragjudge.text.overlap import word_set
 
 
 class Excerpt(NamedTuple):
@@ -29,12 +29,13 @@ class Excerpt(NamedTuple):
     whole: int
 
 
-class _Sentence(NamedTuple):
-    text: str
-    words: frozenset[str]
-
-
-def excerpt(claim: str, chunks: Sequence[str], size: Excerpt, language: str = "english") -> tuple[str, ...]:
+def excerpt(
+    claim: str,
+    chunks: Sequence[str],
+    size: Excerpt,
+    language: str = "english",
+    abbreviations: tuple[str, ...] = (),
+) -> tuple[str, ...]:
     """Return what of the chunks is shown beside a claim.
 
     Args:
@@ -42,29 +43,30 @@ def excerpt(claim: str, chunks: Sequence[str], size: Excerpt, language: str = "e
         chunks: The chunks, in rank order.
         size: How much.
         language: What the chunks are written in, as the splitter calls it.
+        abbreviations: Further abbreviations behind which no sentence ends.
 
     Returns:
         The chunks as they are, or for each chunk with a sentence among the closest those sentences, in their
         order. Ties go to the earlier sentence.
     """
-    cut = [_sentences(chunk, language) for chunk in chunks]
+    cut = [_sentences(chunk, language, abbreviations) for chunk in chunks]
     found = [(number, sentence) for number, each in enumerate(cut) for sentence in each]
     if len(found) <= size.whole:
         return tuple(chunks)
-    wanted = set(content_words(claim))
-    shared = [len(wanted & sentence.words) for _, sentence in found]
+    wanted = word_set(claim)
+    shared = [len(wanted & word_set(sentence)) for _, sentence in found]
     if not any(shared):
         return tuple(chunks)
     closest = sorted(range(len(found)), key=lambda place: (-shared[place], place))[: size.sentences]
     shown: dict[int, list[str]] = {}
     for place in sorted(closest):
         number, sentence = found[place]
-        shown.setdefault(number, []).append(sentence.text)
+        shown.setdefault(number, []).append(sentence)
     return tuple(" ".join(texts) for texts in shown.values())
 
 
 @lru_cache(maxsize=256)
-def _sentences(chunk: str, language: str) -> tuple[_Sentence, ...]:
+def _sentences(chunk: str, language: str, abbreviations: tuple[str, ...]) -> tuple[str, ...]:
     """Cut a chunk into what is read for each of its pieces; remembered, since every claim looks at it."""
-    texts = (piece.judge_text or piece.text for piece in claims(chunk, language))
-    return tuple(_Sentence(text, frozenset(content_words(text))) for text in texts)
+    found = claims(chunk, language, abbreviations=abbreviations)
+    return tuple(piece.judge_text or piece.text for piece in found)

@@ -52,9 +52,9 @@ def content_words(text: str) -> list[str]:
     return words
 
 
-@lru_cache(maxsize=256)
-def _word_set(text: str) -> frozenset[str]:
-    """Cut a text into its words; remembered, since every claim of a row is held against the same chunks."""
+@lru_cache(maxsize=1024)
+def word_set(text: str) -> frozenset[str]:
+    """Return the content words of a text; remembered: all claims of a row meet its chunks."""
     return frozenset(content_words(text))
 
 
@@ -68,11 +68,11 @@ def best_chunk(claim: str, chunks: Sequence[str]) -> int | None:
     Returns:
         The index of the chunk, the first one on ties; None when no chunk shares a word with the claim.
     """
-    wanted = _word_set(claim)
+    wanted = word_set(claim)
     best: int | None = None
     most = 0
     for index, chunk in enumerate(chunks):
-        shared = len(wanted & _word_set(chunk))
+        shared = len(wanted & word_set(chunk))
         if shared > most:
             best, most = index, shared
     return best

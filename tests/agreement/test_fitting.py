@@ -260,5 +260,5 @@ def test_a_person_may_take_another_candidate_and_the_card_says_so() -> None:
     assert (fit.fit.kind, fit.advised) == ("platt", "threshold")
     template = fit.template
     assert f"{template}: platt was asked for; the rule would have taken threshold." in calibration.card.limits
-    with pytest.raises(DataError, match="head cannot be fitted for .*: the judge keeps no hidden state"):
+    with pytest.raises(DataError, match=r"head cannot be fitted for .*: the judge keeps no hidden state"):
         fit_template(judged, taken="head")

@@ -230,7 +230,7 @@ def _best(labels: Any, values: Any) -> float:
 def _elsewhere(
     key: str, labels: Mapping[str, Any], margins: Mapping[str, Mapping[str, Any]], name: str
 ) -> float:
-    """Return the balanced accuracy at the threshold that is best on the other sets, each weighing the same."""
+    """Return the balanced accuracy at the threshold that is best on the other sets, all weighing the same."""
     others = [other for other in labels if other != key]
     candidates = np.unique(np.concatenate([margins[other][name] for other in others]))
     scores = [

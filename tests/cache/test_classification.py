@@ -46,8 +46,8 @@ SPLITTING = {"language", "claims", "code", "abbreviations", "evidence"}
 IN: dict[Any, set[str]] = {
     # What is asked: the texts of the templates, filled in, and the judge's identity.
     Template: {
-        "name", "version", "definition", "definition_of", "system", "excerpt", "shared", "own", "labels", "grammar",
-        "max_tokens",
+        "name", "version", "definition", "definition_of", "system", "excerpt", "shared", "own", "labels",
+        "grammar", "max_tokens",
     },
     Sample: {"input", "output", "contexts", "expected", "language"},
     Splitting: SPLITTING,  # through the claims that are asked about

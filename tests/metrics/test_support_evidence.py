@@ -162,9 +162,9 @@ def test_caches_from_before_there_were_excerpts_answer_questions_about_whole_con
 
 
 def test_a_template_shows_as_much_as_it_says_itself() -> None:
-    whole = asked_with(load_template("support"), DAN, CHUNKS, None, "english")
+    whole = asked_with(load_template("support"), DAN, CHUNKS, None, Splitting())
     assert (shown(whole), dict(whole.slots)) == (CHUNKS, {"question": ""})
-    closest = asked_with(load_template("support_excerpt"), DAN, CHUNKS, None, "english")
+    closest = asked_with(load_template("support_excerpt"), DAN, CHUNKS, None, Splitting())
     assert shown(closest) == SHOWN[DAN]
 
 
