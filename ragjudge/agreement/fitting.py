@@ -5,7 +5,7 @@ The simplest candidate counts whose cross-validated log loss is within one stand
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -134,7 +134,7 @@ def calibrate(
     judge_id: str,
     date: str,
     kinds: Sequence[Kind] = KINDS,
-    taken: Kind | None = None,
+    taken: Kind | Mapping[str, Kind] | None = None,
     limits: Sequence[str] = (),
 ) -> tuple[Calibration, list[TemplateFit]]:
     """Fit a calibration for one judge, template by template.
@@ -147,7 +147,7 @@ def calibrate(
         judge_id: Its reference.
         date: The day, ISO 8601.
         kinds: The candidates to compare.
-        taken: The one to take; None = what the rule advises.
+        taken: The one to take, for all templates or by ``name@version``; None = what the rule advises.
         limits: Further sentences for the card.
 
     Returns:
@@ -160,7 +160,11 @@ def calibrate(
     by_template: dict[str, list[Judged]] = {}
     for each in judged:
         by_template.setdefault(template_of(each), []).append(each)
-    tried = {template: _fit_or_fault(by_template[template], kinds, taken) for template in sorted(by_template)}
+    named = dict.fromkeys(by_template, taken) if taken is None or isinstance(taken, str) else taken
+    tried = {
+        template: _fit_or_fault(by_template[template], kinds, named.get(template))
+        for template in sorted(by_template)
+    }
     fits = [found for found in tried.values() if isinstance(found, TemplateFit)]
     faults = {template: found for template, found in tried.items() if isinstance(found, DataError)}
     if not fits:
