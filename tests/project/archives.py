@@ -11,14 +11,20 @@ from pathlib import Path
 from tests.project.imports import PACKAGE
 
 _NEVER = (".gguf", ".part", ".pyc", ".sqlite", ".db")
-_GENERATED = "ragjudge/gguf/manifest.yaml"
-"""The manifest of a checkout lies in models/; a wheel carries it inside the package."""
+MOVED = {
+    "models/manifest.yaml": "ragjudge/gguf/manifest.yaml",
+    **{
+        f"models/calibrations/{path.name}": f"ragjudge/agreement/calibrations/{path.name}"
+        for path in sorted((PACKAGE.parent / "models" / "calibrations").glob("*.json"))
+    },
+}
+"""What lies in models/ of a checkout, and where a wheel carries it inside the package."""
 
 
 def wanted_in_wheel() -> list[str]:
     """Return the files a wheel must hold: every module and every data file of the package."""
     here = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    return sorted([path.relative_to(PACKAGE.parent).as_posix() for path in here] + [_GENERATED])
+    return sorted([path.relative_to(PACKAGE.parent).as_posix() for path in here] + [*MOVED.values()])
 
 
 def wheel_faults(names: Iterable[str]) -> list[str]:
@@ -45,8 +51,8 @@ def sdist_faults(names: Iterable[str]) -> list[str]:
         names: The names in the archive, each below one folder.
     """
     inner = {name.partition("/")[2] for name in names}
-    wanted = [name for name in wanted_in_wheel() if name != _GENERATED]
-    wanted += ["LICENSE", "Makefile", "README.md", "models/manifest.yaml", "pyproject.toml"]
+    wanted = [name for name in wanted_in_wheel() if name not in MOVED.values()]
+    wanted += ["LICENSE", "Makefile", "README.md", "pyproject.toml", *MOVED]
     return [f"{name} is missing." for name in wanted if name not in inner] + _unwanted(inner)
 
 

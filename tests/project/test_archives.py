@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.archives import main, sdist_faults, wanted_in_wheel, wheel_faults
+from tests.project.archives import MOVED, main, sdist_faults, wanted_in_wheel, wheel_faults
 
 INFO = "ragjudge_offline-0.dist-info"
 WHEEL = [*wanted_in_wheel(), f"{INFO}/licenses/LICENSE", f"{INFO}/entry_points.txt", f"{INFO}/METADATA"]
 SDIST = [
     f"ragjudge_offline-0/{name}"
     for name in (
-        *(name for name in wanted_in_wheel() if name != "ragjudge/gguf/manifest.yaml"),
-        *("LICENSE", "Makefile", "README.md", "models/manifest.yaml", "pyproject.toml", "tests/__init__.py"),
+        *(name for name in wanted_in_wheel() if name not in MOVED.values()),
+        *("LICENSE", "Makefile", "README.md", "pyproject.toml", "tests/__init__.py", *MOVED),
     )
 ]
 
@@ -35,6 +35,8 @@ def test_a_wheel_must_hold_everything_the_package_reads() -> None:
         "ragjudge/__init__.py",
         "ragjudge/py.typed",
         "ragjudge/gguf/manifest.yaml",
+        "ragjudge/agreement/calibrations/qwen2.5-coder-1.5b.json",
+        "ragjudge/agreement/traps/english.jsonl",
         "ragjudge/prompts/templates/support.1.yaml",
         "ragjudge/prompts/templates/support_excerpt.1.yaml",
         "ragjudge/prompts/profiles/lynx.1.yaml",
