@@ -103,7 +103,8 @@ class Calibration(Record):
             raise ConfigError(
                 f"{where + ': ' if where else ''}the calibration is for the judge {self.judge_id!r} with the "
                 f"fingerprint {self.judge[:12]}…, and {named} has {fingerprint[:12]}….",
-                hint="fit one for this judge with `ragjudge judge calibrate`",
+                hint="a window, a chat format, --kv or --hidden makes another judge of one model; else fit "
+                "one for this judge with `ragjudge judge calibrate`",
             )
 
     def check_template(self, name: str, version: int) -> None:

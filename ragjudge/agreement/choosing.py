@@ -131,7 +131,8 @@ class Use(NamedTuple):
 def rows_to_carry(uses: Iterable[Use], named: Choice | None = None) -> Iterator[tuple[str, str]]:
     """Yield the rows of a bundle that say which calibrations its judges have.
 
-    A judge with nothing but raw probabilities gets no row: a bundle without rows replays raw.
+    A judge with nothing but raw probabilities gets no row, since a bundle without rows replays raw; but one
+    whose suite names a file that is not to be used gets it.
 
     Args:
         uses: The judges, each as often as it is asked for in another way.
@@ -148,7 +149,7 @@ def rows_to_carry(uses: Iterable[Use], named: Choice | None = None) -> Iterator[
         found = chosen(named or choice, use.fingerprint, use.judge)
         meant.setdefault(use.fingerprint, {})[choice.asked] = found
     for fingerprint, group in meant.items():
-        if any(group.values()):
+        if any(group.values()) or not group.keys() <= {SHIPPED, NONE}:
             for asked, found in group.items():
                 yield calibration_row(fingerprint, asked, None if found is None else found.document)
 
@@ -176,9 +177,16 @@ def owner_of(choice: Choice, uses: Iterable[Use], where: str) -> str:
 
 
 def _carried(store: BundleStore, choice: Choice, fingerprint: str, judge: str) -> Calibration | None:
-    """Return what a bundle says that a choice means; without a word about it, the only one that it has."""
+    """Return what a bundle says that a choice means; of no choice without a word about it, its only one."""
     entries = store.calibrations(fingerprint)
     entry = entries.get(choice.asked)
+    if entry is None and choice.file is not None:
+        # The bundle of a whole cache, or of the suite as it was: other scores would come out in silence.
+        raise CacheError(
+            f"{store.location}: the bundle does not carry the calibration {choice.asked!r} that the suite "
+            f"names for judge {judge!r}.",
+            hint="export it with `--for SUITE`, or name what is meant: --calibration FILE, none or shipped",
+        )
     if entry is None and (not entries or choice.asked == NONE):
         return None
     if entry is None:

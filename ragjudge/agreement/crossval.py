@@ -72,7 +72,7 @@ def weights(rows: Rows, chosen: Indices) -> Floats:
     return result
 
 
-def folds(rows: Rows, chosen: Indices) -> list[Fold]:
+def folds(rows: Rows, chosen: Indices, *, fewest: int = FOLDS) -> list[Fold]:
     """Cut rows into folds: one for each set where `sets_stand_alone`, else five by group.
 
     A row that shares its group with a row to test is not fitted on, whatever its set.
@@ -80,11 +80,12 @@ def folds(rows: Rows, chosen: Indices) -> list[Fold]:
     Args:
         rows: All rows.
         chosen: Those to cut.
+        fewest: Groups that there must be where rows are cut by group; fewer than five give fewer folds.
 
     Raises:
         DataError: The rows come from too few groups.
     """
-    cut = _by_set(rows, chosen) if sets_stand_alone(rows, chosen) else _by_group(rows, chosen)
+    cut = _by_set(rows, chosen) if sets_stand_alone(rows, chosen) else _by_group(rows, chosen, fewest)
     if any(len(np.unique(rows.labels[fold.train])) < 2 for fold in cut):
         raise DataError(
             "the labelled rows share so few articles or questions (`meta.group`) that those left to fit on, "
@@ -113,19 +114,23 @@ def _without(rows: Rows, chosen: Indices, test: Indices) -> Fold:
     return Fold(chosen[~np.isin(rows.groups[chosen], rows.groups[test])], test)
 
 
-def _by_group(rows: Rows, chosen: Indices) -> list[Fold]:
+def _by_group(rows: Rows, chosen: Indices, fewest: int) -> list[Fold]:
     from sklearn.model_selection import StratifiedGroupKFold
 
     groups = rows.groups[chosen]
-    if len(np.unique(groups)) < FOLDS:
+    count = len(np.unique(groups))
+    if count < fewest:
         raise DataError(
-            f"the labelled rows are of {len(np.unique(groups))} groups (`meta.group`: article or question), "
-            f"and at least {FOLDS} are needed to test on others than those fitted on."
+            f"the labelled rows are of {count} groups (`meta.group`: article or question), "
+            f"and at least {fewest} are needed to test on others than those fitted on."
         )
+    splits = min(FOLDS, count)
     strata = [f"{rows.labels[row]} {rows.sets[row]}" for row in chosen]
     kinds = np.unique(strata, return_inverse=True)[1]
-    # Smaller strata than folds only make the folds less even.
-    splitter = StratifiedGroupKFold(n_splits=FOLDS)
+    # Smaller strata than folds only make the folds less even, but one must be larger.
+    if np.bincount(kinds).max() < splits:
+        kinds = rows.labels[chosen].astype(np.intp)
+    splitter = StratifiedGroupKFold(n_splits=splits)
     parts = _quietly(splitter.split, np.zeros(len(chosen)), kinds, groups)
     return [_without(rows, chosen, chosen[test]) for _, test in parts if len(test)]
 

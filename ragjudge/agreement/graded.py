@@ -99,7 +99,10 @@ def read_graded(
         kept = 0
         ids = Counter(row.id for _, row, _ in found)
         for where, row, own in found:
-            label = own if own is not None else _label_of(row, ids, given, where)
+            label = _label_of(row, ids, given, where)
+            if label is not None and own is not None:
+                raise DataError(f"{where}: the row {row.id!r} has a label of its own and one in {labels}.")
+            label = own if label is None else label
             result = row.scores.get(wanted)
             if label is None or result is None:
                 unlabelled += 1

@@ -86,6 +86,10 @@ def check(
     if graded:
         if template is not None:
             raise UsageError("--template is a question for the judge; a graded report is not judged again.")
+        if options.given:
+            raise UsageError(
+                f"{options.given[0]} is about asking a judge; a graded report is not judged again."
+            )
         result = _of_reports(files, names, labels, score, limit, max_words)
     else:
         if labels is not None or score is not None:

@@ -38,8 +38,11 @@ def content_words(text: str) -> list[str]:
     Returns:
         Folded words without the stop words.
     """
-    decomposed = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
-    plain = unicodedata.normalize("NFC", decomposed).casefold().replace("’", "'")
+    if text.isascii():
+        plain = text.lower()
+    else:
+        decomposed = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
+        plain = unicodedata.normalize("NFC", decomposed).casefold().replace("’", "'")
     words: list[str] = []
     for match in _TOKEN.finditer(plain):
         token = match.group()
@@ -93,6 +96,7 @@ def _parts(token: str) -> list[str]:
     return parts
 
 
+@lru_cache(maxsize=1 << 15)
 def _folded(word: str) -> str:
     if word[0].isdigit():
         return word.replace(",", "") if _THOUSANDS.fullmatch(word) else word

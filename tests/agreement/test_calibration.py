@@ -97,7 +97,7 @@ def test_the_label_mass_is_an_input_by_its_logarithm() -> None:
 
 
 def test_far_out_values_count_no_more_than_at_the_edge_of_what_was_fitted() -> None:
-    narrow = Input(name="claim_length", mean=0.0, scale=0.01, weight=0.5)
+    narrow = Input(name="words_found", mean=0.0, scale=0.01, weight=0.5)
     fit = evidence(margin=1.0)
     fit = fit.model_copy(update={"inputs": (*fit.inputs, narrow)})
     assert probability(with_fit(fit).apply(CHECK, raw(0.5)), "Yes") == pytest.approx(
@@ -159,6 +159,9 @@ def test_another_judge_is_refused() -> None:
     calibration(JUDGE).check_judge(JUDGE)
     with pytest.raises(ConfigError, match=r"^x.json: the calibration is for the judge 'the-judge' with the"):
         calibration(JUDGE).check_judge(OTHER, "mine", "x.json")
+    with pytest.raises(ConfigError) as caught:
+        calibration(JUDGE).check_judge(OTHER)
+    assert "--hidden makes another judge" in str(caught.value.hint)
 
 
 def test_another_version_of_a_template_is_refused_and_an_unknown_template_is_not() -> None:

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragjudge.agreement.evidence import (
-    ENOUGH_IN_SENTENCE,
     ENOUGH_WORDS,
     EVIDENCE_VERSION,
     FEATURES,
@@ -34,11 +31,8 @@ def test_the_features_of_this_version_never_change() -> None:
     assert found == pytest.approx(
         {
             "words_found": 5 / 9,
-            "sentence_found": 4 / 9,
             "numbers_missing": 1.0,
             "has_numbers": 1.0,
-            "names_missing": math.log(2),
-            "claim_length": math.log(10),
         }
     )
 
@@ -46,8 +40,7 @@ def test_the_features_of_this_version_never_change() -> None:
 def test_what_is_all_there_is_found_up_to_what_is_enough() -> None:
     found = counted("Marie Curie was born in Warsaw in 1867.", CONTEXT)
     assert found["words_found"] == ENOUGH_WORDS
-    assert found["sentence_found"] == ENOUGH_IN_SENTENCE
-    assert (found["numbers_missing"], found["names_missing"]) == (0.0, 0.0)
+    assert found["numbers_missing"] == 0.0
 
 
 def test_an_inflected_word_counts_as_found() -> None:
@@ -56,21 +49,9 @@ def test_an_inflected_word_counts_as_found() -> None:
     assert counted("stamps", "She studied physics.")["words_found"] == 0.0
 
 
-def test_words_far_apart_are_not_found_in_one_place() -> None:
-    near = "The mayor resigned. Her deputy took over. Rain fell on the harbour all week."
-    assert counted("mayor deputy", near)["sentence_found"] == ENOUGH_IN_SENTENCE
-    assert counted("mayor harbour", near)["sentence_found"] == 0.5
-    assert counted("mayor harbour", near)["words_found"] == ENOUGH_WORDS
-
-
 def test_figures_are_compared_by_their_value() -> None:
     assert counted("It cost 1,000 euros in 2019.", "The price was 1000 euros.")["numbers_missing"] == 0.5
     assert counted("It cost a lot.", "The price was 1000 euros.")["has_numbers"] == 0.0
-
-
-def test_a_capital_letter_that_begins_a_sentence_is_no_name() -> None:
-    assert counted("Bananas grow. Apples fall.", "Nothing of it.")["names_missing"] == 0.0
-    assert counted("She met Ada Lovelace.", "She met Ada.")["names_missing"] == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize(
@@ -84,18 +65,17 @@ def test_a_capital_letter_that_begins_a_sentence_is_no_name() -> None:
 def test_scripts_without_spaces_or_capitals_are_counted_too(claim: str, evidence: str, share: float) -> None:
     found = counted(claim, evidence)
     assert found["words_found"] == pytest.approx(share)
-    assert found["names_missing"] == 0.0
 
 
 def test_nothing_shown_or_claimed_finds_nothing() -> None:
-    assert features("", ()) == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert features("", ()) == (0.0, 0.0, 0.0)
     assert counted("Paris 1900", *())["numbers_missing"] == 1.0
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_every_feature_is_finite_and_in_its_range(claim: str, evidence: list[str]) -> None:
     for value in features(claim, evidence):
-        assert 0.0 <= value <= 8.0
+        assert 0.0 <= value <= 1.0
 
 
 def test_a_claim_is_held_against_the_chunks_or_what_was_shown_of_them() -> None:

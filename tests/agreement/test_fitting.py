@@ -147,6 +147,20 @@ def test_too_few_groups_are_refused() -> None:
         fit_template(judged)
 
 
+def test_as_many_groups_as_asked_for_are_enough_for_every_candidate() -> None:
+    judged = [each._replace(group=f"g{number % 5}") for number, each in enumerate(simulated(200))]
+    assert set(fit_template(judged).candidates) == {"raw", "threshold", "platt", "evidence"}
+
+
+def test_many_tiny_sets_of_the_same_articles_are_cut_by_group() -> None:
+    judged = [
+        each._replace(data=f"s{number // 6}", group=f"g{number % 6}")
+        for number, each in enumerate(simulated(180))
+    ]
+    fit = fit_template(judged, kinds=("threshold", "platt"))
+    assert fit.folds.startswith("5 folds of the 6 groups")
+
+
 def test_a_template_with_too_few_labels_is_left_out_and_named() -> None:
     check = load_template("chunk_relevance", 1).check("A text.", {"question": "Q?"}, ("A text.",))
     judged = [*simulated(200), simulated(1)[0]._replace(check=check)]

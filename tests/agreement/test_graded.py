@@ -103,6 +103,15 @@ def test_rows_of_several_providers_need_one_in_their_labels(tmp_path: Path, labe
     assert [(row.id, row.label, row.group) for row in found] == [("a [x]", True, "a"), ("a [y]", False, "a")]
 
 
+def test_a_row_with_two_labels_is_refused(tmp_path: Path, labels: Path) -> None:
+    labels.write_text("id,label\na,1\n", encoding="utf-8")
+    path = write_jsonl(tmp_path / "r.jsonl", [{**_row("a", 0.9), "label": 0}])
+    with pytest.raises(
+        DataError, match=r"r.jsonl, line 1: the row 'a' has a label of its own and one in .*labels.csv"
+    ):
+        _read(path, labels)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -190,6 +190,20 @@ def test_the_calibration_of_the_export_is_that_of_the_replay(folder: Path) -> No
     assert replayed(folder, bundle)[1] == [None]
 
 
+def test_a_bundle_without_the_suite_s_file_is_refused_and_not_replayed_with_other_scores(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exported(folder, f"calibration: strict.json\n{ONE}")
+    everything = folder / "all.rjz"
+    for made in ((), (LENIENT,)):
+        ship(monkeypatch, *made)
+        assert run(["cache", "export", "-o", str(everything), "--cache", str(folder / "cache")]) == 0
+        assert run(["run", str(folder / "suite.yaml"), "--bundle", str(everything), "-q"]) == 2
+        assert "does not carry the calibration 'strict.json'" in capsys.readouterr().err
+        strict = str(folder / "strict.json")
+        assert replayed(folder, everything, "--calibration", strict) == ([0.0], [STRICT.sha256])
+
+
 def test_a_bundle_s_only_calibration_serves_other_commands_and_the_api(folder: Path) -> None:
     bundle = exported(folder, f"calibration: strict.json\n{ONE}")
     data = str(folder / "rows.jsonl")

@@ -185,3 +185,6 @@ def test_options_that_do_not_go_together_are_refused(
     ):
         assert run([*FAKE, *arguments]) == 2
         assert told in capsys.readouterr().err
+    for option in ("--judge", "--calibration"):
+        assert run(["judge", "check", str(report), option, "nowhere"]) == 2
+        assert f"{option} is about asking a judge" in capsys.readouterr().err
