@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from ragjudge.errors import DataError
 from ragjudge.judges.base import Judge
@@ -174,9 +175,15 @@ def preparation_of(task: Task, judge: Judge) -> tuple[Call, ...]:
     Raises:
         ConfigError: The judge was not trained for it.
     """
-    if not isinstance(task.metric, PreparingMetric):
+    metric = _preparing(task.metric)
+    if metric is None:
         return ()
-    return plan_in_profile(Plan.of_calls(task.metric.prepare(task.sample)), judge.profile).calls
+    return plan_in_profile(Plan.of_calls(metric.prepare(task.sample)), judge.profile).calls
+
+
+def _preparing(metric: Metric) -> PreparingMetric | None:
+    """Return the metric if it has something to prepare. Cheaper than `isinstance` with a protocol."""
+    return cast("PreparingMetric", metric) if hasattr(metric, "prepare") else None
 
 
 def plan_task(task: Task, judge: Judge, prepared: Sequence[Outcome] = ()) -> Plan:
@@ -190,12 +197,8 @@ def plan_task(task: Task, judge: Judge, prepared: Sequence[Outcome] = ()) -> Pla
     Raises:
         ConfigError: The judge was not trained for it.
     """
-    metric = task.metric
-    plan = (
-        metric.plan(task.sample, prepared)
-        if isinstance(metric, PreparingMetric)
-        else metric.plan(task.sample)
-    )
+    metric = _preparing(task.metric)
+    plan = task.metric.plan(task.sample) if metric is None else metric.plan(task.sample, prepared)
     return plan_in_profile(plan, judge.profile)
 
 

@@ -107,21 +107,6 @@ class Calibration(Record):
                 "one for this judge with `ragjudge judge calibrate`",
             )
 
-    def check_template(self, name: str, version: int) -> None:
-        """Make sure that the calibration does not mean another version of a template.
-
-        A template that it does not know at all is fine: its verdicts stay as they are.
-
-        Raises:
-            ConfigError: It knows the template in other versions only.
-        """
-        known = [key for key in self.templates if key.rpartition("@")[0] == name]
-        if known and f"{name}@{version}" not in known:
-            raise ConfigError(
-                f"the calibration is for {', '.join(sorted(known))}, and the question is {name}@{version}.",
-                hint="fit one for this version with `ragjudge judge calibrate`",
-            )
-
     def apply(self, check: Check, verdict: Verdict) -> Verdict:
         """Return the verdict with the calibrated probability in it.
 

@@ -37,6 +37,13 @@ ENOUGH_WORDS = 0.6
 _STEM = 5
 
 
+class _Asked(NamedTuple):
+    """What is looked up of a claim; made once for all evidence it is held against."""
+
+    stems: frozenset[str]
+    numbers: frozenset[str]
+
+
 class _Evidence(NamedTuple):
     """What is looked up in the evidence; made once for all claims about it."""
 
@@ -55,13 +62,11 @@ def features(claim: str, evidence: Sequence[str]) -> tuple[float, ...]:
         One number for each of `FEATURES`: each in [0, 1].
     """
     held = _indexed(tuple(evidence))
-    distinct = word_set(claim)
-    stems = {word[:_STEM] for word in distinct}
-    numbers = [word for word in distinct if any(sign.isdigit() for sign in word)]
+    asked = _asked(claim)
     return (
-        min(ENOUGH_WORDS, _share(len(stems & held.stems), len(stems))),
-        _share(sum(number not in held.words for number in numbers), len(numbers)),
-        float(bool(numbers)),
+        min(ENOUGH_WORDS, _share(len(asked.stems & held.stems), len(asked.stems))),
+        _share(len(asked.numbers - held.words), len(asked.numbers)),
+        float(bool(asked.numbers)),
     )
 
 
@@ -85,6 +90,13 @@ def asked_about(check: Check, spans: Sequence[ChunkSpan] | None = None) -> tuple
         return check.claim, shown
     question = dict(check.slots).get("question", "")
     return question, shown if chunks else [check.claim]
+
+
+@lru_cache(maxsize=256)
+def _asked(claim: str) -> _Asked:
+    words = word_set(claim)
+    numbers = frozenset(word for word in words if any(sign.isdigit() for sign in word))
+    return _Asked(frozenset(word[:_STEM] for word in words), numbers)
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from ragjudge.prompts.template import load_template
@@ -29,9 +28,8 @@ MOST_CLAIMS = 8
 _TEMPLATE = "claims"
 
 
-@lru_cache(maxsize=256)
 def claims_of(text: str, splitting: Splitting) -> tuple[Claim, ...]:
-    """Cut a text into claims; remembered, since most metrics cut the same few texts of a sample."""
+    """Cut a text into claims."""
     return claims(text, splitting.language, splitting.claims, splitting.abbreviations, code=splitting.code)
 
 

@@ -145,18 +145,31 @@ def _render_shared(
     part: SharedPart, slots: tuple[tuple[str, str | None], ...], chunks: tuple[str, ...]
 ) -> tuple[str, tuple[Segment, ...]]:
     """Render a shared part once for all the calls that have it in common."""
-    values = dict(slots)
-    text = _compiled(part.head).render(values)
+    text = _rendered(part.head, slots)
     segments = []
-    line = _compiled(part.chunk) if part.chunk else None
-    for number, chunk in enumerate(chunks, start=1):
-        if line is not None:
-            # The chunk's place in its line is found with a stand-in, since a chunk may hold anything.
-            before, after = line.render(values, chunk="\0", number=number, total=len(chunks)).split("\0")
-            start = len(text)
-            text += before + chunk + after
-            segments.append(Segment(start, start + len(before), start + len(before) + len(chunk), len(text)))
-    return text + _compiled(part.tail).render(values), tuple(segments)
+    for number, chunk in enumerate(chunks if part.chunk else (), start=1):
+        before, after = _around_chunk(part.chunk, slots, number, len(chunks))
+        start = len(text)
+        text += before + chunk + after
+        segments.append(Segment(start, start + len(before), start + len(before) + len(chunk), len(text)))
+    return text + _rendered(part.tail, slots), tuple(segments)
+
+
+@lru_cache(maxsize=256)
+def _rendered(source: str, slots: tuple[tuple[str, str | None], ...]) -> str:
+    """Fill in what does not change from one excerpt to the next."""
+    return _compiled(source).render(dict(slots)) if source else ""
+
+
+@lru_cache(maxsize=256)
+def _around_chunk(
+    source: str, slots: tuple[tuple[str, str | None], ...], number: int, total: int
+) -> tuple[str, str]:
+    """Return what stands before and after a chunk in its line."""
+    # The chunk's place is found with a stand-in, since a chunk may hold anything.
+    line = _compiled(source).render(dict(slots), chunk="\0", number=number, total=total)
+    before, after = line.split("\0")
+    return before, after
 
 
 @cache

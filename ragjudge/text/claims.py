@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 from ragjudge.errors import UnknownNameError
@@ -87,6 +88,12 @@ def claims(
     name = language_name(language)
     _check("claims mode", mode, get_args(ClaimMode))
     _check("code mode", code, get_args(CodeMode))
+    return _claims(text, name, mode, abbreviations, code)
+
+
+@lru_cache(maxsize=256)
+def _claims(text: str, name: str, mode: str, abbreviations: tuple[str, ...], code: str) -> tuple[Claim, ...]:
+    """Cut a text; remembered, since metrics and excerpts cut the same few texts of a sample."""
     found = pieces(text, name, abbreviations)
     own = phrases_of(name)[0]
     result: list[Claim] = []

@@ -20,6 +20,8 @@ _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)*(?![\w])|[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u065f\u0900-\u0dff\u0e30-\u0eff]|"
     r"['’](?=[^\W_]))*"
 )
+# The same for lower-case ASCII, where it is several times as fast.
+_ASCII_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[a-z0-9]+(?:'[a-z0-9]+)*", re.ASCII)
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _ACCENTS = dict.fromkeys(range(768, 880))
@@ -39,10 +41,10 @@ def content_words(text: str) -> list[str]:
         Folded words without the stop words.
     """
     if text.isascii():
-        plain = text.lower()
-    else:
-        decomposed = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
-        plain = unicodedata.normalize("NFC", decomposed).casefold().replace("’", "'")
+        pairs = ((token, _folded(token)) for token in _ASCII_TOKEN.findall(text.lower()))
+        return [word for token, word in pairs if token not in _STOP_WORDS and word not in _STOP_WORDS]
+    decomposed = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
+    plain = unicodedata.normalize("NFC", decomposed).casefold().replace("’", "'")
     words: list[str] = []
     for match in _TOKEN.finditer(plain):
         token = match.group()

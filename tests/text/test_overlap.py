@@ -52,3 +52,9 @@ def test_any_text_has_words_and_an_index_within_the_chunks(claim: str, chunks: l
     assert all(content_words(claim))
     index = best_chunk(claim, chunks)
     assert index is None or 0 <= index < len(chunks)
+
+
+@given(st.text(alphabet="ab1 9.,'_-\n", max_size=20))
+def test_plain_ascii_is_cut_into_the_same_words_as_any_other_text(text: str) -> None:
+    # An accent puts the text on the general way; the word that carries it is the last one.
+    assert [*content_words(text), "e"] == content_words(f"{text} é")
