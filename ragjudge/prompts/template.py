@@ -98,12 +98,13 @@ class Template(Record):
         """
         labels = self.labels or {}
         shared, segments = self._shared(slots, chunks)
+        filled = (*sorted(slots.items()), ("definition", self._definition()))
         return Check(
             template=self.name,
             version=self.version,
             system=self.system,
             shared=shared,
-            own=_compiled(self.own).render(slots, claim=claim, definition=self._definition()),
+            own=_own(self.own, filled, claim),
             labels=tuple(labels),
             positive=next(label for label, value in labels.items() if value == 1),
             claim=claim,
@@ -159,6 +160,19 @@ def _render_shared(
 def _rendered(source: str, slots: tuple[tuple[str, str | None], ...]) -> str:
     """Fill in what does not change from one excerpt to the next."""
     return _compiled(source).render(dict(slots)) if source else ""
+
+
+def _own(source: str, slots: tuple[tuple[str, str | None], ...], claim: str) -> str:
+    """Fill in an own part; what stands around the claim is rendered once for all claims of a sample."""
+    if any("\0" in (value or "") for _, value in slots):
+        return _compiled(source).render(dict(slots), claim=claim)
+    return _around_claim(source, slots).replace("\0", claim)
+
+
+@lru_cache(maxsize=256)
+def _around_claim(source: str, slots: tuple[tuple[str, str | None], ...]) -> str:
+    """Return an own part with a stand-in for the claim."""
+    return _compiled(source).render(dict(slots), claim="\0")
 
 
 @lru_cache(maxsize=256)

@@ -155,3 +155,10 @@ def test_templates_of_one_kind_share_their_instruction_so_that_it_is_decoded_onc
     newest = [load_template(name) for name in template_versions()]
     assert len({template.system for template in newest if template.labels is not None}) == 1
     assert len({template.system for template in newest if template.grammar is not None}) == 1
+
+
+def test_a_question_with_a_nul_in_it_is_not_taken_for_the_claim_s_place() -> None:
+    template = load_template("support")
+    template = template.model_copy(update={"own": "Question: {{ question }} Claim: {{ claim }}"})
+    assert template.check("It rains.", {"question": "a\0b"}).own == "Question: a\0b Claim: It rains."
+    assert template.check("c\0d", {"question": "Q"}).own == "Question: Q Claim: c\0d"
