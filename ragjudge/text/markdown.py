@@ -188,7 +188,9 @@ class _Reader:
             elif name == "li":
                 self._add("item", start + left, start + right)
             else:
-                self._flow(part if number == 0 else part.strip(), *self._bounds(part, start + left))
+                # The first part keeps the indent of its line, which a list mark is counted from.
+                first, last = self._bounds(part, start + left)
+                self._flow(*((part, start, last) if number == 0 else (part.strip(), first, last)))
 
     @staticmethod
     def _bounds(part: str, start: int) -> tuple[int, int]:

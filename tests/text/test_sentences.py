@@ -190,3 +190,16 @@ def test_nltk_loads_without_warnings_and_without_its_data_or_a_network() -> None
         [sys.executable, "-W", "error", "-c", program], check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (" - 5 < 6", ["5 < 6"]),
+        ("  - a < b\n  - c<br>d", ["a < b", "c", "d"]),
+        (" - <", ["<"]),
+        ("   1. It is <b>5</b> m high.", ["It is <b>5</b> m high."]),
+    ],
+)
+def test_an_indented_item_with_a_less_than_sign_or_a_tag_loses_nothing(text: str, pieces: list[str]) -> None:
+    assert [span.text for span in sentences(text)] == pieces
