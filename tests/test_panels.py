@@ -25,6 +25,7 @@ from ragjudge.runner import WINDOW_CALLS, Cell, Runner, Task
 from ragjudge.suites.load import load_suite
 from ragjudge.text.splitting import Splitting
 from tests.agreement.calibrations import calibration, saved
+from tests.observers import CountingObserver
 
 CONTEXT = "Guido van Rossum began working on Python in the late 1980s and first released it in 1991."
 FIRST, SECOND = "Python was created by Guido van Rossum.", "It was first released in 1985."
@@ -152,21 +153,7 @@ def test_a_failed_call_costs_one_vote_and_is_asked_once() -> None:
 
 
 def test_an_observer_hears_of_each_call_of_each_judge_once() -> None:
-    class Observer:
-        total = judged = replayed = failed = rows = 0
-
-        def set_total(self, total_calls: int) -> None:
-            self.total = total_calls
-
-        def advance(self, *, judged: int = 0, replayed: int = 0, failed: int = 0) -> None:
-            self.judged += judged
-            self.replayed += replayed
-            self.failed += failed
-
-        def row_done(self) -> None:
-            self.rows += 1
-
-    judges, observer, store = three(), Observer(), MemoryStore()
+    judges, observer, store = three(), CountingObserver(), MemoryStore()
     judges[2].script[SECOND] = None
     graded(judges, store=store, observer=observer)
     assert (observer.total, observer.judged, observer.replayed, observer.failed) == (6, 5, 0, 1)

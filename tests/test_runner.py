@@ -13,6 +13,7 @@ from ragjudge.judges.fake import FakeJudge
 from ragjudge.metrics.registry import make_metric
 from ragjudge.records import Call, CallFailure, Check, Outcome, Report, Sample
 from ragjudge.runner import WINDOW_CALLS, Cell, Runner, Task
+from tests.observers import CountingObserver
 
 MOON = ("Apollo 11 landed on the Moon on 20 July 1969.",)
 
@@ -198,23 +199,9 @@ def test_each_judge_gets_its_own_tasks_and_is_closed_before_the_next() -> None:
 
 
 def test_an_observer_hears_of_every_call_and_row() -> None:
-    class Observer:
-        total = judged = replayed = failed = rows = 0
-
-        def set_total(self, total_calls: int) -> None:
-            self.total = total_calls
-
-        def advance(self, *, judged: int = 0, replayed: int = 0, failed: int = 0) -> None:
-            self.judged += judged
-            self.replayed += replayed
-            self.failed += failed
-
-        def row_done(self) -> None:
-            self.rows += 1
-
     store = MemoryStore()
     grade([cell(sample(1), "faithfulness")], FakeJudge(), store)
-    observer = Observer()
+    observer = CountingObserver()
     cells = [cell(sample(1), "faithfulness"), cell(sample(2, "Dogs bark. Cats meow."), "faithfulness")]
     Runner({"": behind(FakeJudge({"Cats meow.": None}), store)}, observer=observer).run(cells)
     assert (observer.total, observer.rows) == (4, 2)
