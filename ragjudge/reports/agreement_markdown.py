@@ -22,7 +22,6 @@ from ragjudge.reports.agreement_figures import (
 )
 from ragjudge.reports.printable import one_line
 
-_FINGERPRINT_DIGITS = 12
 _MOST_WRONG = 20
 _MOST_CHARACTERS = 400
 _TICKS = re.compile("`+")
@@ -107,7 +106,7 @@ def _cell(figure: str, ends: str) -> str:
 
 
 def _judge(judge: JudgeInfo) -> str:
-    line = f"Judge {code(judge.id)}, fingerprint {code(judge.fingerprint[:_FINGERPRINT_DIGITS])}"
+    line = f"Judge {code(judge.id)}, fingerprint {code(judge.fingerprint[: numbers.DIGEST_DIGITS])}"
     if judge.calibration is None:
         return f"{line}, not calibrated"
-    return f"{line}, calibration {code(judge.calibration[:_FINGERPRINT_DIGITS])}"
+    return f"{line}, calibration {code(judge.calibration[: numbers.DIGEST_DIGITS])}"

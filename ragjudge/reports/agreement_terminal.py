@@ -35,7 +35,6 @@ from ragjudge.reports.totals import usage_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-_FINGERPRINT_DIGITS = 12
 _WIDEST_NAME = 24
 _NARROWEST_NAME = 8
 _MOST_WRONG = 10
@@ -193,7 +192,7 @@ def _wrong(page: Page, rows: Sequence[WrongRow]) -> None:
 
 
 def _judge_line(page: Page, judge: JudgeInfo) -> str:
-    line = f"judge {page.data(judge.id)} ({page.data(judge.fingerprint[:_FINGERPRINT_DIGITS])})"
+    line = f"judge {page.data(judge.id)} ({page.data(judge.fingerprint[: numbers.DIGEST_DIGITS])})"
     if judge.calibration is None:
         return f"{line}, not calibrated"
-    return f"{line}, calibrated ({page.data(judge.calibration[:_FINGERPRINT_DIGITS])})"
+    return f"{line}, calibrated ({page.data(judge.calibration[: numbers.DIGEST_DIGITS])})"

@@ -11,6 +11,9 @@ import math
 MISSING = "–"
 """Shown for a number that does not exist."""
 
+DIGEST_DIGITS = 12
+"""Hexadecimal digits by which a person tells one digest from another."""
+
 _SCORE_DIGITS = 3
 _MOST_DIGITS = 9  # the records hold scores of 6 decimals; thresholds come from people
 

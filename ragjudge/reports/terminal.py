@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _WIDEST_ID = 24
 _WIDEST_PROVIDER = 16
-_FINGERPRINT_DIGITS = 12
 
 
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
@@ -175,10 +174,10 @@ def _row_mark(row: Row) -> Mark:
 
 
 def _judge_line(page: Page, judge: JudgeInfo) -> str:
-    line = f"judge {page.data(judge.id)} ({page.data(judge.fingerprint[:_FINGERPRINT_DIGITS])})"
+    line = f"judge {page.data(judge.id)} ({page.data(judge.fingerprint[: numbers.DIGEST_DIGITS])})"
     if judge.calibration is None:
         return line
-    line += f", calibrated ({page.data(judge.calibration[:_FINGERPRINT_DIGITS])})"
+    line += f", calibrated ({page.data(judge.calibration[: numbers.DIGEST_DIGITS])})"
     if judge.uncalibrated:
         line += f", but not {page.data(', '.join(judge.uncalibrated))}"
     return line
