@@ -114,10 +114,11 @@ class Fit(Record):
         Raises:
             ConfigError: The fit needs a hidden state, and there is none or one of another size.
         """
-        if self.evidence_version is None:
-            values = {MARGIN: log_odds(log_probabilities, check.positive)}
-        else:
-            values = plain_values(check, log_probabilities, spans)
+        values = {MARGIN: log_odds(log_probabilities, check.positive)}
+        if self.evidence_version is not None:
+            values |= _counted(check, spans)
+        if any(each.name == LABEL_MASS for each in self.inputs):
+            values[LABEL_MASS] = _bounded_mass(log_probabilities)
         if self.basis is not None:
             found = coordinates(self.basis, hidden)
             values |= {f"{HIDDEN}{number}": value for number, value in enumerate(found, start=1)}
@@ -157,12 +158,19 @@ def plain_values(
         log_probabilities: The judge's raw answer.
         spans: What was shown of the chunks; None = all of them.
     """
-    mass = _log_total(list(log_probabilities.values()))
     return {
         MARGIN: log_odds(log_probabilities, check.positive),
-        LABEL_MASS: max(_LOWEST, min(0.0, mass)),
-        **dict(zip(FEATURES, features(*asked_about(check, spans)), strict=True)),
+        LABEL_MASS: _bounded_mass(log_probabilities),
+        **_counted(check, spans),
     }
+
+
+def _counted(check: Check, spans: Sequence[ChunkSpan] | None) -> dict[str, float]:
+    return dict(zip(FEATURES, features(*asked_about(check, spans)), strict=True))
+
+
+def _bounded_mass(log_probabilities: Mapping[str, float]) -> float:
+    return max(_LOWEST, min(0.0, _log_total(list(log_probabilities.values()))))
 
 
 def coordinates(basis: Basis, hidden: Sequence[float] | None) -> tuple[float, ...]:
@@ -211,6 +219,8 @@ def recalibrated(log_probabilities: Mapping[str, float], positive: str, chance: 
 
 
 def _log_total(values: Sequence[float]) -> float:
+    if len(values) == 1:
+        return values[0]
     top = max(values)
     return top + math.log(sum(math.exp(value - top) for value in values))
 

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from ragjudge.prompts.profile import Profile
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
 def canonical_json(value: JsonValue) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, ASCII only.
 
     ASCII escapes keep lone surrogates representable, so that any text that Python can hold has a digest.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def digest(value: JsonValue) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ragjudge.metrics.aggregate import DECIMALS
 from ragjudge.metrics.panels import panel_fields
@@ -56,32 +56,29 @@ def _make_item(draft: Draft, remaining: Iterator[Outcome]) -> Item:
             best = max(best, (chance, outcome), key=lambda pair: pair[0]) if best else (chance, outcome)
         else:
             error = outcome.reason if isinstance(outcome, CallFailure) else "the judge gave no verdict"
-    item = Item(
+    verdict: bool | None = None if draft.checks else False
+    decided: dict[str, Any] = {"probability": None, "label_mass": None, "error": error}
+    if best is not None:
+        chance, answer = round(best[0], DECIMALS), best[1]
+        holds = chance >= DECISION_THRESHOLD
+        if holds or error is None:
+            verdict = holds
+            decided = {
+                "probability": chance,
+                "label_mass": round(label_mass(answer), DECIMALS),
+                "marginal": abs(chance - DECISION_THRESHOLD) < TOLERANCE,
+                **_window_of(answer),
+                **panel_fields(answer, holds),
+            }
+    return Item(
         text=draft.text,
         start=draft.start,
         end=draft.end,
-        verdict=None if draft.checks else False,
-        probability=None,
-        label_mass=None,
+        verdict=verdict,
         claim=draft.claim,
         chunk=draft.chunk,
         chunk_by=draft.chunk_by,
-    )
-    if best is None:
-        return item.model_copy(update={"error": error})
-    chance, verdict = round(best[0], DECIMALS), best[1]
-    holds = chance >= DECISION_THRESHOLD
-    if error is not None and not holds:
-        return item.model_copy(update={"error": error})
-    return item.model_copy(
-        update={
-            "verdict": holds,
-            "probability": chance,
-            "label_mass": round(label_mass(verdict), DECIMALS),
-            "marginal": abs(chance - DECISION_THRESHOLD) < TOLERANCE,
-            **_window_of(verdict),
-            **panel_fields(verdict, holds),
-        }
+        **decided,
     )
 
 

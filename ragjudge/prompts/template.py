@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -97,8 +97,9 @@ class Template(Record):
             chunks: The chunks, in rank order.
         """
         labels = self.labels or {}
-        shared, segments = self._shared(slots, chunks)
-        filled = (*sorted(slots.items()), ("definition", self._definition()))
+        given = tuple(sorted(slots.items()))
+        filled = (*given, ("definition", self._definition))
+        shared, segments = _render_shared(self.shared, filled, tuple(chunks))
         return Check(
             template=self.name,
             version=self.version,
@@ -109,7 +110,7 @@ class Template(Record):
             positive=next(label for label, value in labels.items() if value == 1),
             claim=claim,
             segments=segments,
-            slots=tuple(sorted(slots.items())),
+            slots=given,
         )
 
     def prompt(self, slots: Mapping[str, str | None], chunks: Sequence[str] = ()) -> Prompt:
@@ -119,26 +120,22 @@ class Template(Record):
             slots: The slots.
             chunks: The chunks, in rank order.
         """
-        shared, _ = self._shared(slots, chunks)
+        filled = (*sorted(slots.items()), ("definition", self._definition))
+        shared, _ = _render_shared(self.shared, filled, tuple(chunks))
         return Prompt(
             template=self.name,
             version=self.version,
             system=self.system,
             shared=shared,
-            own=_compiled(self.own).render(slots, definition=self._definition()),
+            own=_compiled(self.own).render(slots, definition=self._definition),
             grammar=self.grammar or "",
             max_tokens=self.max_tokens,
             reply_schema="" if self.reply_schema is None else json.dumps(self.reply_schema),
         )
 
+    @cached_property
     def _definition(self) -> str:
         return self.definition if self.definition_of is None else load_template(self.definition_of).definition
-
-    def _shared(
-        self, slots: Mapping[str, str | None], chunks: Sequence[str]
-    ) -> tuple[str, tuple[Segment, ...]]:
-        filled = (*sorted(slots.items()), ("definition", self._definition()))
-        return _render_shared(self.shared, filled, tuple(chunks))
 
 
 @lru_cache(maxsize=256)

@@ -41,17 +41,15 @@ def content_words(text: str) -> list[str]:
         Folded words without the stop words.
     """
     if text.isascii():
-        pairs = ((token, _folded(token)) for token in _ASCII_TOKEN.findall(text.lower()))
-        return [word for token, word in pairs if token not in _STOP_WORDS and word not in _STOP_WORDS]
+        return [word for word in map(_kept, _ASCII_TOKEN.findall(text.lower())) if word]
     decomposed = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
     plain = unicodedata.normalize("NFC", decomposed).casefold().replace("’", "'")
     words: list[str] = []
     for match in _TOKEN.finditer(plain):
         token = match.group()
         if token.isascii():
-            folded = _folded(token)
-            if token not in _STOP_WORDS and folded not in _STOP_WORDS:
-                words.append(folded)
+            if word := _kept(token):
+                words.append(word)
         else:
             words.extend(_parts(token))
     return words
@@ -96,6 +94,13 @@ def _parts(token: str) -> list[str]:
     if token[done:]:
         parts.append(_folded(token[done:]))
     return parts
+
+
+@lru_cache(maxsize=1 << 15)
+def _kept(token: str) -> str:
+    """Fold a word; a stop word is folded away."""
+    word = _folded(token)
+    return "" if token in _STOP_WORDS or word in _STOP_WORDS else word
 
 
 @lru_cache(maxsize=1 << 15)

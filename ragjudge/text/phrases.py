@@ -25,8 +25,9 @@ class Phrases:
     lead_in: re.Pattern[str]
     citation: re.Pattern[str]
     finite_verb: re.Pattern[str]
-    refusal_open: tuple[re.Pattern[str], ...]
+    refusal_open: re.Pattern[str]
     refusal: tuple[re.Pattern[str], ...]
+    any_refusal: re.Pattern[str]
     refusal_lead: re.Pattern[str]
     turn: re.Pattern[str]
     doubt: re.Pattern[str]
@@ -65,6 +66,10 @@ def _read(language: str) -> Phrases:
     def listed(key: str) -> tuple[re.Pattern[str], ...]:
         return tuple(re.compile(_filled(_joined(item), parts)) for item in source.get(key, []))
 
+    def any_of(key: str) -> re.Pattern[str]:
+        # One pattern: most sentences match none, and then one look is enough.
+        return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in listed(key)) or _NEVER)
+
     return Phrases(
         greeting=compiled("greeting"),
         bare_answer=compiled("bare_answer"),
@@ -72,8 +77,9 @@ def _read(language: str) -> Phrases:
         lead_in=compiled("lead_in"),
         citation=compiled("citation"),
         finite_verb=compiled("finite_verb"),
-        refusal_open=listed("refusal_open"),
+        refusal_open=any_of("refusal_open"),
         refusal=listed("refusal"),
+        any_refusal=any_of("refusal"),
         refusal_lead=compiled("refusal_lead"),
         turn=compiled("turn"),
         doubt=compiled("doubt"),

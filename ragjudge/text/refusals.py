@@ -48,8 +48,10 @@ def _without_leads(core: str, phrases: Phrases) -> str:
 
 def _says_no(part: str, phrases: Phrases) -> bool:
     part = _without_leads(part.strip(" ,"), phrases)
-    if any(pattern.match(part) for pattern in phrases.refusal_open):
+    if phrases.refusal_open.match(part):
         return True
+    if not phrases.any_refusal.match(part):
+        return False
     for pattern in phrases.refusal:
         match = pattern.match(part)
         if match is not None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ragjudge.cache.caching_judge import CachingJudge
 from ragjudge.cache.memory import MemoryStore
 from ragjudge.gguf.locate import locate
+from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
 from ragjudge.judges.steps import Tokens
 from ragjudge.judges.trie import plan
-from ragjudge.metrics.registry import make_metric
+from ragjudge.metrics.registry import make_metric, metric_names
 from ragjudge.records import Check, Report, Sample
 from ragjudge.runner import Cell, Runner, Task
 from ragjudge.text.splitting import Splitting
@@ -46,7 +47,7 @@ class Work:
 
     Attributes:
         report: Its report.
-        seconds: From start to report, the model being loaded: what a user waits.
+        seconds: From start to report, the model being loaded and everything imported.
         judging: The part of it spent in the judge without tokenising.
         decoded: Tokens that reached `llama_decode`.
         nodes: Distinct prefixes of all prompts: no way of decoding them takes fewer tokens.
@@ -89,6 +90,7 @@ class LoadedJudge:
         self.judge = LlamaJudge(path, Path(path), entry=located.entry, prefix_bytes=prefix_bytes)
         self.judge.identity()  # reads the whole file the first time, which no run should pay for
         list(self.judge.ask([WARM_UP]))
+        use_everything()
         assert self.judge._model is not None
         self.model: Model = self.judge._model
         self._library: CountingLibrary = count_decodes(self.model.engine)
@@ -139,6 +141,24 @@ class LoadedJudge:
     def close(self) -> None:
         """Unload the model."""
         self.judge.close()
+
+
+def use_everything() -> None:
+    """Grade a made-up sample with the fake judge and every metric.
+
+    What Python imports and reads at first use (NLTK takes a second of it where SciPy is installed) is then
+    there before a clock starts, as it is for the libraries that are measured beside this one.
+    """
+    sample = Sample(
+        id="warm-up",
+        input="Is water wet?",
+        output="Dr. Rain says that it is. Water wets what it touches.",
+        contexts=("Water wets what it touches. So does oil.", "Sand is dry."),
+        expected="Water is wet.",
+    )
+    judge = FakeJudge()
+    asked = CachingJudge(judge, MemoryStore(), judge.identity(), id=judge.id)
+    Runner({"": asked}).run([cell(sample, metric_names())])
 
 
 class _TimedQuestioner:

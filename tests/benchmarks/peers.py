@@ -125,7 +125,7 @@ def grade(model: str, row: dict[str, Any]) -> dict[str, Any]:
     """Grade a row as a program does, the model being loaded; return also what was asked and answered."""
     import time
 
-    from ragjudge import FakeJudge, evaluate
+    from ragjudge import evaluate
     from ragjudge.cache.opening import open_caching_judge
     from ragjudge.cache.store import Store
     from ragjudge.metrics.registry import make_metric
@@ -135,8 +135,6 @@ def grade(model: str, row: dict[str, Any]) -> dict[str, Any]:
 
     judge = LoadedJudge(model, prefix_bytes=0).judge
     sample = Sample(**row)
-    # What is imported and read at first use is not counted, on the other side neither.
-    evaluate(dataset=[sample], scorers=[METRIC], llm=FakeJudge(), cache=False)
     with tempfile.TemporaryDirectory(prefix="cache-") as folder:
         started = time.perf_counter()
         evaluation = evaluate(dataset=[sample], scorers=[METRIC], llm=judge, cache=folder)
