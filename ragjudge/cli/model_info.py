@@ -187,9 +187,9 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "memory",
             (
-                f"{_megabytes(memory['total'])}: file {_megabytes(memory['file'])}, laid out anew at most "
-                f"{_megabytes(memory['repacked'])}, tokens {_megabytes(memory['tokens'])} "
-                f"({memory['kv']}), working space about {_megabytes(memory['compute'])}"
+                f"{_megabytes(memory['total'])}: file {_megabytes(memory['file'])}, tokens "
+                f"{_megabytes(memory['tokens'])} ({memory['kv']}), working space about "
+                f"{_megabytes(memory['compute'])}"
             ),
         )
     )

@@ -55,7 +55,7 @@ class JudgeOptions:
         flash_attention: ``auto``, ``on`` or ``off``.
         kv: How keys and values are kept.
         split: How several devices share a model.
-        repack: False = weights stay as they are in the file.
+        repack: True = weights are laid out anew for the processor.
         profile: How a model that was trained to check texts is asked.
         hidden: Whether answers keep the model's last hidden state.
         calibration: ``shipped``, ``none`` or a file; None = a bundle's, else what the suite says, else the
@@ -206,7 +206,7 @@ def judge_options(command: F) -> F:
             click.option(
                 "--repack/--no-repack",
                 default=None,
-                help="Lay weights out anew for the processor: faster, and more memory. [repack]",
+                help="Lay weights out anew for the processor: more memory, and on some faster. [no-repack]",
             ),
             click.option(
                 "--profile", metavar="NAME", help="How a trained checker is asked, or none. [as known]"

@@ -59,7 +59,7 @@ def memory_needed(
     sequences: int,
     kv: KvType,
     flash_attention: bool = True,
-    repack: bool = True,
+    repack: bool = False,
 ) -> Memory:
     """Estimate what a model takes on a processor.
 

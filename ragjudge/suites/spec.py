@@ -46,7 +46,7 @@ class JudgeSpec(Record):
         flash_attention: ``auto``, ``on`` or ``off``; None = ``auto``.
         kv: How keys and values are kept, ``f16`` or ``q8_0``; None = ``f16``.
         split: How several devices share a model: ``layer``, ``row`` or ``none``; None = ``layer``.
-        repack: Whether weights are laid out anew for the processor; None = they are.
+        repack: Whether weights are laid out anew for the processor; None = they are not.
         profile: How a model that was trained to check texts is asked, or ``none``; None = as it is known.
         hidden: Whether answers keep the model's last hidden state, for calibrations that read it; None = no.
         calibration: ``shipped``, ``none`` or a file, as written; None = what the suite says for all judges.

@@ -23,6 +23,7 @@ from ragjudge.agreement.fitting import calibrate
 from ragjudge.agreement.judged import judged_rows
 from ragjudge.cache.opening import open_caching_judge
 from ragjudge.cache.store import Store
+from ragjudge.gguf.manifest import load_manifest
 from ragjudge.judges.registry import open_judge
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ WHOLE_ROWS = 95
 """Of each set with whole contexts, which cost most."""
 
 TAKEN: dict[str, Kind] = {"support_excerpt@1": "evidence", "support@1": "evidence"}
-"""By log loss the rule cannot tell these from a mere threshold; they rank claims better (AUC)."""
+"""For the default model. By log loss the rule cannot tell these from a mere threshold; they rank claims
+better (AUC). For other models the rule decides.
+"""
 
-LIMITS = (
-    "Question, inputs and kind of fit were chosen on these same rows: expect slightly less elsewhere.",
-    "English; contexts of up to 400 words.",
-)
+CHOSEN = "Question, inputs and kind of fit were chosen on these same rows: expect slightly less elsewhere."
+CHOSEN_ELSEWHERE = "Question and inputs were chosen on these same rows, with another model."
+REACH = "English; contexts of up to 400 words."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, default=Path(".cache/calibrations"))
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args(arguments)
+    is_default = options.judge in (None, load_manifest().default.name)
     judge = open_judge(options.judge)
     with closing(Store(options.cache)) as store, judge:
         asked = open_caching_judge(judge, store)
@@ -69,8 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         judge_id=judge.id,
         date=datetime.now(timezone.utc).date().isoformat(),
         kinds=("threshold", "platt", "evidence"),
-        taken=TAKEN,
-        limits=LIMITS,
+        taken=TAKEN if is_default else {},
+        limits=(CHOSEN if is_default else CHOSEN_ELSEWHERE, REACH),
     )
     for fit in fits:
         sys.stdout.write(f"{fit.template}: {fit.fit.kind} (rule: {fit.advised}); {fit.folds}\n")

@@ -242,7 +242,7 @@ def test_the_extremes_of_the_settings_work(tiny_model: Path, batch: int, sequenc
     [
         ({"flash_attention": "off"}, 5 * TOLERANCE),
         ({"flash_attention": "on"}, TOLERANCE),
-        ({"repack": False}, TOLERANCE),
+        ({"repack": True}, TOLERANCE),
         ({"split": "none"}, TOLERANCE),
         ({"split": "row"}, TOLERANCE),
         ({"kv": "q8_0"}, 0.3),  # answers do change a little: it is part of the judge's identity
