@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ragjudge.errors import UnknownNameError
+from ragjudge.judges.llama.questions import shared_of
 from ragjudge.prompts.template import SharedPart, Template, load_template, template_versions
-from ragjudge.records import Check, Prompt
+from ragjudge.records import Check, ChunkSpan, Prompt
 
 CHECKED = Template(
     name="made_up",
@@ -162,3 +163,23 @@ def test_a_question_with_a_nul_in_it_is_not_taken_for_the_claim_s_place() -> Non
     template = template.model_copy(update={"own": "Question: {{ question }} Claim: {{ claim }}"})
     assert template.check("It rains.", {"question": "a\0b"}).own == "Question: a\0b Claim: It rains."
     assert template.check("c\0d", {"question": "Q"}).own == "Question: Q Claim: c\0d"
+
+
+def test_a_chunk_s_question_follows_it_so_that_questions_about_one_chunk_share_it() -> None:
+    slots = {"question": "When did it open?"}
+    check = load_template("chunk_relevance").check("It opened in 1932.", slots, ("It opened in 1932.",))
+    assert check.shared == "Document: It opened in 1932.\nQuestion: When did it open?\n"
+    (segment,) = check.segments
+    assert check.shared[segment.text : segment.text_end] == "It opened in 1932."
+    assert check.own.startswith("Is it true that someone who reads only this document learns the answer")
+
+
+def test_a_chunk_that_is_shown_in_windows_keeps_its_question_in_each() -> None:
+    slots = {"question": "When did it open?"}
+    check = load_template("chunk_relevance").check(
+        "It is old. It opened in 1932.", slots, ("It is old. It opened in 1932.",)
+    )
+    window = (ChunkSpan(chunk=0, start=11, end=29),)
+    assert shared_of(check.shared, check.segments, window) == (
+        "Document: It opened in 1932.\nQuestion: When did it open?\n"
+    )
