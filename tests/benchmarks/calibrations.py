@@ -37,9 +37,11 @@ ROWS, MOST_WORDS = 150, 400
 WHOLE_ROWS = 95
 """Of each set with whole contexts, which cost most."""
 
-TAKEN: dict[str, Kind] = {"support_excerpt@1": "evidence", "support@1": "evidence"}
-"""For the default model. By log loss the rule cannot tell these from a mere threshold; they rank claims
-better (AUC). For other models the rule decides.
+TAKEN: dict[str, Kind] = {
+    name: "evidence" for name in ("chunk_relevance@2", "support_excerpt@1", "support@1")
+}
+"""For the default model. By log loss the rule cannot tell these from simpler ones; they rank claims better
+(AUC), and chunks as well. For other models the rule decides.
 """
 
 CHOSEN = "Question, inputs and kind of fit were chosen on these same rows: expect slightly less elsewhere."
