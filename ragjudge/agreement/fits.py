@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, model_validator
@@ -95,6 +96,10 @@ class Fit(Record):
             raise ValueError("the first input is the margin, and each stands there once")
         return self
 
+    @cached_property
+    def _reads_mass(self) -> bool:
+        return any(each.name == LABEL_MASS for each in self.inputs)
+
     def probability(
         self,
         check: Check,
@@ -117,7 +122,7 @@ class Fit(Record):
         values = {MARGIN: log_odds(log_probabilities, check.positive)}
         if self.evidence_version is not None:
             values |= _counted(check, spans)
-        if any(each.name == LABEL_MASS for each in self.inputs):
+        if self._reads_mass:
             values[LABEL_MASS] = _bounded_mass(log_probabilities)
         if self.basis is not None:
             found = coordinates(self.basis, hidden)

@@ -124,10 +124,14 @@ class RowStore(ABC):
         return self.get_many([key]).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Answer]:
-        """Return the answers under those of the keys that have one."""
+        """Return the answers under those of the keys that have one.
+
+        Args:
+            keys: Those of requests as `keys.request_of` writes them.
+        """
         answers: dict[str, Answer] = {}
         for name, text in self._read([f"{CALL}{key}" for key in dict.fromkeys(keys)]).items():
-            entry = self._call(name, text)
+            entry = self._call(name, text, asked=True)
             if entry is not None:
                 answers[name[len(CALL) :]] = entry.answer
         return answers
@@ -249,8 +253,8 @@ class RowStore(ABC):
 
     # -- rows --------------------------------------------------------------------------------------
 
-    def _call(self, name: str, text: str) -> CallEntry | None:
-        entry = read_call(name, text)
+    def _call(self, name: str, text: str, *, asked: bool = False) -> CallEntry | None:
+        entry = read_call(name, text, asked=asked)
         if entry is None:
             self._damaged.add(name)
         return entry

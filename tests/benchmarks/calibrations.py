@@ -37,9 +37,7 @@ ROWS, MOST_WORDS = 150, 400
 WHOLE_ROWS = 95
 """Of each set with whole contexts, which cost most."""
 
-TAKEN: dict[str, Kind] = {
-    name: "evidence" for name in ("chunk_relevance@2", "support_excerpt@1", "support@1")
-}
+TAKEN: dict[str, Kind] = dict.fromkeys(("chunk_relevance@2", "support_excerpt@1", "support@1"), "evidence")
 """For the default model. By log loss the rule cannot tell these from simpler ones; they rank claims better
 (AUC), and chunks as well. For other models the rule decides.
 """
