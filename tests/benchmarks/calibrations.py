@@ -56,8 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, default=Path(".cache/calibrations"))
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args(arguments)
-    is_default = options.judge in (None, load_manifest().default.name)
     judge = open_judge(options.judge)
+    is_default = judge.id == load_manifest().default.name
     with closing(Store(options.cache)) as store, judge:
         asked = open_caching_judge(judge, store)
         judged = [
