@@ -12,7 +12,6 @@ content, the digest must cover request and answer, and the answer must be one to
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ragjudge.cache.keys import is_request, key_of, text_digest
+from ragjudge.cache.keys import is_request, key_of, sha256_of, text_digest
 from ragjudge.judges.base import canonical_json, digest
 from ragjudge.records import Answer, Verdict
 
@@ -110,14 +109,9 @@ def _is_as_written(name: str, text: str) -> bool:
     return (
         text.isascii()
         and text == f"{_ANSWER_MARK}{answer}{mark}{stated}{_REQUEST_MARK}{request}}}"
-        and name == f"{CALL}{_sha256(request)}"
-        and stated == _sha256(f'{_ANSWER_MARK}{answer},"request":"{key}"}}')
+        and name == f"{CALL}{sha256_of(request)}"
+        and stated == sha256_of(f'{_ANSWER_MARK}{answer},"request":"{key}"}}')
     )
-
-
-def _sha256(text: str) -> str:
-    # Not `text_digest`, whose memory is for texts that come again.
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def fits(request: Mapping[str, Any], answer: Answer) -> bool:

@@ -32,7 +32,7 @@ _MEMO_LENGTH = 1 << 18
 def text_digest(text: str) -> str:
     """Return the sha256 of a text in UTF-8, lone surrogates included, as 64 hexadecimal digits."""
     # Thousands of checks share one text, so its hash is worth remembering.
-    return _short_digest(text) if len(text) <= _MEMO_LENGTH else _hash(text)
+    return _short_digest(text) if len(text) <= _MEMO_LENGTH else sha256_of(text)
 
 
 def request_of(call: Call, fingerprint: str) -> tuple[JsonValue, dict[str, str]]:
@@ -142,8 +142,9 @@ def _part(text: str, texts: dict[str, str]) -> str | dict[str, str]:
     return {"sha256": name}
 
 
-def _hash(text: str) -> str:
+def sha256_of(text: str) -> str:
+    """Return what `text_digest` does, for texts that hardly come again: nothing is remembered."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_short_digest = lru_cache(maxsize=256)(_hash)
+_short_digest = lru_cache(maxsize=256)(sha256_of)

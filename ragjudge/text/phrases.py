@@ -63,12 +63,12 @@ def _read(language: str) -> Phrases:
     def compiled(key: str) -> re.Pattern[str]:
         return re.compile(_filled(_joined(source.get(key, _NEVER)), parts))
 
-    def listed(key: str) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(_filled(_joined(item), parts)) for item in source.get(key, []))
+    def listed(key: str) -> list[str]:
+        return [_filled(_joined(item), parts) for item in source.get(key, [])]
 
     def any_of(key: str) -> re.Pattern[str]:
         # One pattern: most sentences match none, and then one look is enough.
-        return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in listed(key)) or _NEVER)
+        return re.compile("|".join(f"(?:{pattern})" for pattern in listed(key)) or _NEVER)
 
     return Phrases(
         greeting=compiled("greeting"),
@@ -78,7 +78,7 @@ def _read(language: str) -> Phrases:
         citation=compiled("citation"),
         finite_verb=compiled("finite_verb"),
         refusal_open=any_of("refusal_open"),
-        refusal=listed("refusal"),
+        refusal=tuple(map(re.compile, listed("refusal"))),
         any_refusal=any_of("refusal"),
         refusal_lead=compiled("refusal_lead"),
         turn=compiled("turn"),
