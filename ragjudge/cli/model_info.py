@@ -160,7 +160,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the text form as labels and texts."""
     from ragjudge.reports.printable import printable
 
-    memory, title = info["memory"], info["title"]
+    title = info["title"]
     lines = [
         ("model", info["known_as"] or info["name"]),
         ("file", f"{printable(info['path'])} ({_megabytes(info['size'])})"),
@@ -183,16 +183,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("attention", f"slides over {info['sliding_window']} tokens in some layers"))
     if info["rope_factors"]:
         lines.append(("rope factors", f"those for {info['rope_factors']} contexts, by the window"))
-    lines.append(
-        (
-            "memory",
-            (
-                f"{_megabytes(memory['total'])}: file {_megabytes(memory['file'])}, tokens "
-                f"{_megabytes(memory['tokens'])} ({memory['kv']}), working space about "
-                f"{_megabytes(memory['compute'])}"
-            ),
-        )
-    )
+    lines.append(("memory", _line_of_memory(info["memory"])))
     lines.append(("profile", info["profile"] or "none: asked in our own words"))
     if info["unusable"] is not None:
         lines.append(("chat format", printable(info["unusable"])))
@@ -201,6 +192,18 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     if info["missing"] is not None:
         lines.append(("not shown", f"label tokens and first token: {info['missing']}"))
     return lines
+
+
+def _line_of_memory(memory: dict[str, Any]) -> str:
+    parts = [
+        f"file {_megabytes(memory['file'])}",
+        f"tokens {_megabytes(memory['tokens'])} ({memory['kv']})",
+        f"working space about {_megabytes(memory['compute'])}",
+    ]
+    line = f"{_megabytes(memory['total'])}: {', '.join(parts)}"
+    if memory["repack"]:
+        line += f"; with repack up to {_megabytes(memory['repack'])} more"
+    return line
 
 
 def _lines_of_chat(chat: dict[str, Any], asks: dict[str, Any]) -> list[tuple[str, str]]:

@@ -34,20 +34,20 @@ class Memory:
 
     Attributes:
         file: The weights; mapped from the file.
-        repacked: At most this for weights that are laid out anew for the processor, beside the file.
         tokens: The memory of tokens (keys and values), when it holds one whole window.
         compute: Working space, an estimate: measured ones were within a tenth of it.
+        repack: At most this besides, where weights are laid out anew for the processor.
     """
 
     file: int
-    repacked: int
     tokens: int
     compute: int
+    repack: int
 
     @property
     def total(self) -> int:
-        """All of it."""
-        return self.file + self.repacked + self.tokens + self.compute
+        """All of it, the weights as they are in the file."""
+        return self.file + self.tokens + self.compute
 
 
 def memory_needed(
@@ -59,7 +59,6 @@ def memory_needed(
     sequences: int,
     kv: KvType,
     flash_attention: bool = True,
-    repack: bool = False,
 ) -> Memory:
     """Estimate what a model takes on a processor.
 
@@ -71,20 +70,19 @@ def memory_needed(
         sequences: Most sequences held at one time; as many outputs are read at most.
         kv: How keys and values are kept.
         flash_attention: Whether attention is computed without a table of all its weights.
-        repack: Whether weights may be laid out anew.
     """
-    repacked = (
+    repackable = (
         tensor.size
         for tensor in header.tensors
         if tensor.kind in _REPACKED_KINDS and len(tensor.shape) > 1 and _BLOCK.match(tensor.name)
     )
     return Memory(
         file=header.file_size,
-        repacked=sum(repacked) if repack else 0,
         tokens=sum(layer_memory(layer, cells, sequences=sequences, kv=kv) for layer in facts.layers),
         compute=compute_memory(
             facts, cells, batch=batch, sequences=sequences, flash_attention=flash_attention
         ),
+        repack=sum(repackable),
     )
 
 

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from ragjudge.cli.models import models
 from ragjudge.errors import JudgeUnavailableError, ModelFileError, ModelMissingError, UnknownNameError
+from ragjudge.gguf import memory
+from ragjudge.gguf.memory import Memory
 from tests.judges.families import GEMMA, GPT_OSS
 from tests.native import tiny
 
@@ -61,9 +63,19 @@ def test_the_memory_grows_with_the_window_and_shrinks_with_smaller_numbers(model
     assert small["tokens"] == (512 + 512) * per_token
     assert large["tokens"] == (2048 + 512) * per_token
     assert tight["tokens"] == large["tokens"] / 2 * 34 / 32
-    for memory in (small, large, tight):
-        parts = ("file", "repacked", "tokens", "compute")
-        assert memory["total"] == sum(memory[part] for part in parts)
+    for taken in (small, large, tight):
+        assert taken["total"] == taken["file"] + taken["tokens"] + taken["compute"]
+
+
+@pytest.mark.parametrize(("repack", "more"), [(600_000_000, "; with repack up to 600.0 MB more"), (0, "")])
+def test_the_text_says_what_repacked_weights_would_take_besides(
+    model: str, monkeypatch: pytest.MonkeyPatch, repack: int, more: str
+) -> None:
+    found = Memory(file=1_000_000_000, tokens=200_000_000, compute=30_000_000, repack=repack)
+    monkeypatch.setattr(memory, "memory_needed", lambda *args, **settings: found)
+    (line,) = (line for line in text_of(model).splitlines() if line.startswith("memory"))
+    parts = "file 1,000.0 MB, tokens 200.0 MB (f16), working space about 30.0 MB"
+    assert line.split(maxsplit=1)[1] == f"1,230.0 MB: {parts}{more}"
 
 
 @pytest.mark.native

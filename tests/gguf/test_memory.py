@@ -94,11 +94,10 @@ SMALL = facts(10, 20, 1, 100, 2, 8)
 
 
 def test_what_a_model_takes_is_the_sum_of_its_parts() -> None:
-    found = memory_needed(HEADER, SMALL, 100, batch=10, sequences=2, kv="f16", repack=True)
+    found = memory_needed(HEADER, SMALL, 100, batch=10, sequences=2, kv="f16")
     compute = 10 * (3 * 20 + 4 * 10) * 4 + 2 * 100 * 10 + 2 * 100 * 4
-    assert found == Memory(file=5000, repacked=800, tokens=2 * 100 * 16 * 2, compute=compute)
-    assert found.total == 5000 + 800 + 6400 + compute
-    assert memory_needed(HEADER, SMALL, 100, batch=10, sequences=2, kv="f16").repacked == 0
+    assert found == Memory(file=5000, tokens=2 * 100 * 16 * 2, compute=compute, repack=800)
+    assert found.total == 5000 + 6400 + compute
 
 
 def test_the_output_is_offloaded_first_and_then_the_layers_from_the_last_one_on() -> None:

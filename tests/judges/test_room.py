@@ -15,41 +15,48 @@ from tests.native.support import TOLERANCE
 
 
 @pytest.mark.parametrize(
-    ("window", "switch", "needed", "cells"),
+    ("window", "switch", "longest", "batch", "cells"),
     [
-        (8192, None, 1, 1024),
-        (8192, None, 1024, 1024),
-        (8192, None, 1025, 2048),
-        (4096, 4096, 600, 1024),  # short factors: never more than 4096
-        (4096, 4096, 4608, 4096),
-        (1024, 4096, 1500, 2048),
-        (8192, 4096, 600, 4352),  # long factors: never 4096 or less
-        (4097, 4096, 600, 4352),
-        (8192, 4096, 8704, 9216),
-        (3840, 4000, 4000, 3840),  # llama.cpp rounds up, so 3841 to 4000 would be 4096
-        (3841, 4000, 600, 4096),
+        (8192, None, 1, 0, 1024),
+        (8192, None, 1024, 0, 1024),
+        (8192, None, 600, 425, 2048),
+        (8192, None, 8018, 512, 8704),  # a step would be 9216, and no prompt can fill that
+        (600, None, 600, 512, 1280),  # llama.cpp rounds 1112 up
+        (4096, 4096, 88, 512, 1024),  # short factors: never more than 4096
+        (4096, 4096, 4096, 512, 4096),
+        (1024, 4096, 988, 512, 1536),
+        (8192, 4096, 88, 512, 4352),  # long factors: never 4096 or less
+        (4097, 4096, 88, 512, 4352),
+        (8192, 4096, 8192, 512, 8704),
+        (3840, 4000, 3488, 512, 3840),  # llama.cpp rounds up, so 3841 to 4000 would be 4096
+        (3841, 4000, 88, 512, 4096),
     ],
 )
 def test_the_memory_has_the_size_that_the_window_s_factors_need(
-    window: int, switch: int | None, needed: int, cells: int
+    window: int, switch: int | None, longest: int, batch: int, cells: int
 ) -> None:
-    assert Room(window, switch).cells(needed) == cells
+    assert Room(window, switch).cells(longest, batch) == cells
 
 
 @given(
     window=st.integers(64, 200_000),
-    switch=st.integers(256, 150_000),
-    needed=st.lists(st.integers(1, 300_000), min_size=1, max_size=8),
+    switch=st.none() | st.integers(256, 150_000),
+    prompts=st.lists(st.floats(0, 1), min_size=1, max_size=8),
+    batch=st.integers(0, 2048),
 )
 def test_the_factors_follow_from_the_window_alone_and_every_prompt_fits(
-    window: int, switch: int, needed: list[int]
+    window: int, switch: int | None, prompts: list[float], batch: int
 ) -> None:
     room = Room(window, switch)
-    for tokens in needed:
-        cells = room.cells(tokens)
+    for share in prompts:
+        longest = max(1, int(share * window))
+        cells = room.cells(longest, batch)
         opened = -(-cells // CELLS_PADDING) * CELLS_PADDING  # as llama.cpp does
-        assert (opened > switch) == room.long_factors
-        assert opened >= min(tokens, window)
+        assert opened >= longest
+        if switch is None:
+            assert longest + batch <= opened < window + batch + CELLS_PADDING
+        else:
+            assert (opened > switch) == room.long_factors
 
 
 # -- a model with two sets of factors ----------------------------------------------------------------

@@ -145,8 +145,7 @@ class Model:
         """Decode prompts along their trie; yield each with a copy of what came out."""
         engine = self.engine
         prompts = list(marks)
-        needed = max(map(len, prompts)) + engine.settings.batch
-        limits = engine.limits(self._room.cells(needed))
+        limits = engine.limits(self._room.cells(max(map(len, prompts)), engine.settings.batch))
         lengths = [self._useful_mark(marks[prompt]) for prompt in prompts]
         kept = {
             prompt[:length]

@@ -32,14 +32,16 @@ class Room:
         """Whether the long factors are used."""
         return self.rope_switch is not None and _up(self.window) > self.rope_switch
 
-    def cells(self, needed: int) -> int:
-        """Return the size to be opened.
+    def cells(self, longest: int, batch: int = 0) -> int:
+        """Return the size to be opened: in steps, and never more than the window and a batch can fill.
 
         Args:
-            needed: Tokens to be held, those of a batch included. A batch has no room of its own where the
-                prompts fill the window: plans then have smaller ones.
+            longest: Tokens of the longest prompt, with those that are written after it.
+            batch: Tokens decoded beside it. They have no room of their own where the prompts fill the
+                window and the size must mean the short factors: plans then have smaller batches.
         """
-        size = -(-needed // MEMORY_STEP) * MEMORY_STEP
+        steps = -(-(longest + batch) // MEMORY_STEP) * MEMORY_STEP
+        size = min(steps, _up(max(self.window, longest) + batch))
         if self.rope_switch is None:
             return size
         short = self.rope_switch // CELLS_PADDING * CELLS_PADDING
