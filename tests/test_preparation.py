@@ -28,6 +28,7 @@ from ragjudge.records import (
     Report,
     Sample,
     Score,
+    Unfinished,
     Verdict,
 )
 from ragjudge.runner import WINDOW_CALLS, Cell, Runner, Task
@@ -129,10 +130,19 @@ def test_a_replay_that_lacks_a_cut_names_row_metric_and_template() -> None:
     assert caught.value.exit_code == 4
 
 
-class Oversized(FakeJudge):
+class Answering(FakeJudge):
+    """Answers every open prompt in one way."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self._outcome = outcome
+
     def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
         for index, outcome in super().ask(calls):
-            yield index, Oversize(tokens=900, window=64) if isinstance(calls[index], Prompt) else outcome
+            yield index, self._outcome if isinstance(calls[index], Prompt) else outcome
+
+
+LONG, CUT = Oversize(tokens=900, window=64), Unfinished(text="{", tokens=640)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +154,10 @@ class Oversized(FakeJudge):
             "a claim has words that the sentence",
             0,
         ),
-        (Oversized(), "the question has 900 tokens and the judge's window holds 64", 0),
+        (Answering(LONG), "the prompt has 900 tokens and the judge's window holds 64", 0),
+        (Answering(CUT), "the reply was cut at 640 tokens", 0),
     ],
-    ids=["failed", "unlike", "oversize"],
+    ids=["failed", "unlike", "oversize", "unfinished"],
 )
 def test_a_cut_that_fails_costs_nothing_but_the_cut(judge: FakeJudge, why: str, failed: int) -> None:
     report = grade([cell(sample(), "faithfulness")], judge)
@@ -155,6 +166,17 @@ def test_a_cut_that_fails_costs_nothing_but_the_cut(judge: FakeJudge, why: str, 
     assert score.reason.startswith(f"{expected.reason} 1 sentence was not cut into claims: {why}")
     assert score.model_copy(update={"reason": expected.reason}) == expected
     assert (score.errors, report.usage.calls_failed, report.coverage) == (0, failed, 1.0)
+
+
+@pytest.mark.parametrize("outcome", [LONG, CUT], ids=["oversize", "unfinished"])
+def test_a_prompt_without_a_reply_is_replayed_too(outcome: Oversize | Unfinished) -> None:
+    holistic = make_metric("faithfulness", mode="holistic")
+    cells = [cell(sample(), "faithfulness"), Cell(sample(), (Task("h", holistic, sample(), 0.5),))]
+    store = MemoryStore()
+    first = grade(cells, Answering(outcome), store)
+    assert outcome.problem in first.rows[1].scores["h"].reason
+    replay = CachingJudge(None, store, FakeJudge().identity(), id="fake")
+    assert Runner({"": replay}).run(cells).rows == first.rows
 
 
 def rows_with_compounds(count: int) -> list[Sample]:

@@ -32,6 +32,7 @@ from ragjudge.records import (
     PanelVerdict,
     Prompt,
     Reply,
+    Unfinished,
     Verdict,
     Vote,
 )
@@ -139,5 +140,5 @@ def _failure(reasons: Iterable[tuple[str, str]]) -> CallFailure:
     return CallFailure(reason=f"no judge of the panel could answer ({listed})")
 
 
-def _open_outcome(outcome: Outcome) -> Reply | Oversize | CallFailure:
+def _open_outcome(outcome: Outcome) -> Reply | Oversize | Unfinished | CallFailure:
     return CallFailure(reason="the judge gave no reply") if isinstance(outcome, Verdict) else outcome

@@ -46,7 +46,6 @@ from ragjudge.metrics.uncertainty import Interval, chances, share_interval
 from ragjudge.prompts.template import load_template
 from ragjudge.records import (
     Call,
-    CallFailure,
     Item,
     Mode,
     OnEmpty,
@@ -56,6 +55,7 @@ from ragjudge.records import (
     Reply,
     Sample,
     Score,
+    Verdict,
 )
 from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
 
@@ -275,10 +275,9 @@ class TwoModeMetric(ABC):
                 value=None,
                 status="not_applicable",
                 mode=self.mode,
-                reason=f"the prompt has {outcome.tokens} tokens and the judge's window holds "
-                f"{outcome.window}; decomposed mode asks window by window.",
+                reason=f"{outcome.problem}; decomposed mode asks window by window.",
             )
-        return self._unscored(outcome.reason if isinstance(outcome, CallFailure) else "no reply", 1)
+        return self._unscored("no reply" if isinstance(outcome, Verdict) else outcome.problem, 1)
 
     def _unscored(self, reason: str, errors: int, items: tuple[Item, ...] = ()) -> Score:
         return Score(

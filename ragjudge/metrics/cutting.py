@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragjudge.prompts.template import load_template
-from ragjudge.records import CallFailure, Outcome, Oversize, Prompt, Reply
+from ragjudge.records import CallFailure, Outcome, Oversize, Prompt, Reply, Unfinished
 from ragjudge.text.claims import Claim, claims
 from ragjudge.text.compound import why_unlike
 from ragjudge.text.overlap import content_words
@@ -96,10 +96,8 @@ def read_parts(sentence: str, outcome: Outcome) -> tuple[tuple[str, ...], str]:
         The claims when there are several, and why they cannot be used. Both are empty when the judge names a
         single claim: that is the sentence itself, however it is put.
     """
-    if isinstance(outcome, CallFailure):
-        return (), outcome.reason.rstrip(".")
-    if isinstance(outcome, Oversize):
-        return (), (f"the question has {outcome.tokens} tokens and the judge's window holds {outcome.window}")
+    if isinstance(outcome, CallFailure | Oversize | Unfinished):
+        return (), outcome.problem
     listed = _listed(outcome.text) if isinstance(outcome, Reply) else None
     if listed is None:
         return (), "the judge's reply does not fit the schema"

@@ -38,6 +38,7 @@ from ragjudge.records.calls import (
     Prompt,
     Reply,
     Segment,
+    Unfinished,
     Verdict,
     WindowVerdict,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "Score",
     "Segment",
     "Status",
+    "Unfinished",
     "Usage",
     "Verdict",
     "Vote",

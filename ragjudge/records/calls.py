@@ -149,6 +149,33 @@ class Oversize(Record):
     window: int
     served: str | None = None
 
+    @property
+    def problem(self) -> str:
+        """Why there is no reply, without a full stop."""
+        return f"the prompt has {self.tokens} tokens and the judge's window holds {self.window}"
+
+
+class Unfinished(Record):
+    """The judge's answer to a `Prompt` when it has not come to an end within the tokens it may have.
+
+    It is kept: asked again, the same judge would write the same and be cut at the same place.
+
+    Attributes:
+        text: What there was of it.
+        tokens: Its length in the judge's tokens.
+        served: As in `Verdict`.
+    """
+
+    kind: Literal["unfinished"] = "unfinished"
+    text: str
+    tokens: int
+    served: str | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why there is no reply, without a full stop."""
+        return f"the reply was cut at {self.tokens} tokens"
+
 
 class Reply(Record):
     """The judge's answer to a `Prompt`.
@@ -177,6 +204,11 @@ class CallFailure(Record):
     reason: str
     raw: str | None = None
 
+    @property
+    def problem(self) -> str:
+        """The reason without a full stop."""
+        return self.reason.rstrip(".")
 
-Answer = Verdict | Reply | Oversize
-Outcome = Verdict | Reply | Oversize | CallFailure
+
+Answer = Verdict | Reply | Oversize | Unfinished
+Outcome = Verdict | Reply | Oversize | Unfinished | CallFailure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragjudge.records.base import PanelBy, Record
-from ragjudge.records.calls import CallFailure, Oversize, Reply, Verdict
+from ragjudge.records.calls import CallFailure, Oversize, Reply, Unfinished, Verdict
 
 
 class Vote(Record):
@@ -48,14 +48,12 @@ class PanelOutcome(Record):
     """
 
     judge: str
-    outcome: Reply | Oversize | CallFailure
+    outcome: Reply | Oversize | Unfinished | CallFailure
 
     @property
     def problem(self) -> str:
         """Why there is no reply, without a full stop; empty when there is one."""
-        if isinstance(self.outcome, Oversize):
-            return f"the prompt has {self.outcome.tokens} tokens and its window holds {self.outcome.window}"
-        return self.outcome.reason.rstrip(".") if isinstance(self.outcome, CallFailure) else ""
+        return "" if isinstance(self.outcome, Reply) else self.outcome.problem
 
 
 class PanelReply(Reply):

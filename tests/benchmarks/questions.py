@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets[path.name.split(".")[0]] = [row for row in rows if row.context_words <= MOST_WORDS][
             : options.rows
         ]
-    judge = open_judge(options.judge, hidden=options.hidden)
+    judge = open_judge(options.judge, chat=options.chat, hidden=options.hidden)
     store = Store(options.cache)
     asked = open_caching_judge(judge, store)
     margins = {name: _ask(asked, rows, wordings, options.lock) for name, rows in sets.items()}
@@ -139,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, default=60, help="of each file [60]")
     parser.add_argument("--only", action="append", help="a wording; repeat it")
     parser.add_argument("--judge", help="[the default model]")
+    parser.add_argument("--chat", choices=("auto", "plain"), help="the model's chat format, or plain text")
     parser.add_argument("--hidden", action="store_true", help="keep hidden states, for later fits")
     parser.add_argument("--cache", type=Path, default=Path(".cache/questions"))
     parser.add_argument("--lock", type=Path, help="hold a lock on this file while the judge works")

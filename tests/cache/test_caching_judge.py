@@ -12,7 +12,7 @@ from ragjudge.cache.memory import MemoryStore
 from ragjudge.cache.store import CallStore, Store
 from ragjudge.errors import ReplayMissError
 from ragjudge.judges.base import Identity, Judge
-from ragjudge.records import Call, CallFailure, Outcome, Reply, Verdict
+from ragjudge.records import Call, CallFailure, Outcome, Reply, Unfinished, Verdict
 from tests.cache.helpers import JUDGE, YES, CountingJudge, check, key, prompt, put
 
 NO = Verdict(log_probabilities={"yes": -3.0, "no": -0.05})
@@ -78,6 +78,16 @@ def test_a_failure_is_yielded_and_never_stored() -> None:
     assert counters(judge) == (1, 0, 1)
     assert store.get(key(check("a"))) is None
     assert store.stats().calls == 1
+
+
+def test_a_reply_that_was_cut_is_stored_as_such() -> None:
+    store = MemoryStore()
+    cut = Unfinished(text='{"score": 0.', tokens=4)
+    first = over(CountingJudge({"c": cut}), store)
+    assert dict(first.ask([prompt(own="c")])) == {0: cut}
+    replay = over(None, store)
+    assert dict(replay.ask([prompt(own="c")])) == {0: cut}
+    assert (counters(first), counters(replay)) == ((1, 0, 0), (0, 1, 0))
 
 
 def test_a_call_that_failed_and_then_succeeds_counts_as_judged() -> None:

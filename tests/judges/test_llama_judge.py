@@ -17,7 +17,7 @@ from ragjudge.judges.llama.native import Engine, NativeError
 from ragjudge.judges.llama.questions import TooLong
 from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.prompts.answers import label_mass, probability
-from ragjudge.records import Call, CallFailure, Check, Outcome, Oversize, Prompt, Reply, Verdict
+from ragjudge.records import Call, CallFailure, Check, Outcome, Oversize, Prompt, Reply, Unfinished, Verdict
 from tests.native import tiny
 from tests.native.support import TOLERANCE, count_decodes
 
@@ -312,12 +312,11 @@ def test_checks_and_prompts_are_answered_side_by_side(judge: LlamaJudge) -> None
     assert answers(judge, calls) == found
 
 
-def test_a_reply_that_is_cut_fails_with_what_there_was(judge: LlamaJudge) -> None:
+def test_a_reply_that_is_cut_is_unfinished_with_what_there_was(judge: LlamaJudge) -> None:
     (outcome,) = answers(judge, [prompt("One.", max_tokens=2)])
-    assert isinstance(outcome, CallFailure)
-    assert outcome.reason == "the reply was cut at 2 tokens"
-    assert outcome.raw is not None
-    assert len(outcome.raw) == 2
+    assert isinstance(outcome, Unfinished)
+    assert outcome.problem == "the reply was cut at 2 tokens"
+    assert len(outcome.text) == outcome.tokens == 2
 
 
 def test_a_grammar_that_is_none_fails_its_call_alone(judge: LlamaJudge) -> None:

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from ragjudge.judges.voting import Said, combined, together
 from ragjudge.prompts.answers import label_mass, probability
-from ragjudge.records import CallFailure, Outcome, Oversize, PanelBy, PanelReply, PanelVerdict, Reply, Verdict
+from ragjudge.records import (
+    CallFailure,
+    Outcome,
+    Oversize,
+    PanelBy,
+    PanelReply,
+    PanelVerdict,
+    Reply,
+    Unfinished,
+    Verdict,
+)
 from tests.cache.helpers import check, prompt
 
 LOST = CallFailure(reason="the server closed the connection.")
@@ -140,10 +150,25 @@ def test_a_prompt_too_long_for_all_is_too_long_and_one_that_failed_too_has_faile
     failed = answer(small, LOST, call=prompt())
     assert isinstance(failed, CallFailure)
     assert failed.reason == (
-        "no judge of the panel could answer (j1: the prompt has 900 tokens and its window holds 512; "
+        "no judge of the panel could answer (j1: the prompt has 900 tokens and the judge's window holds "
+        "512; "
         "j2: the server closed the connection)"
     )
     assert isinstance(answer(verdict(0.5), call=prompt()), CallFailure)
+
+
+def test_a_reply_that_was_cut_is_no_reply_of_the_panel() -> None:
+    cut, whole = Unfinished(text="a", tokens=7), Reply(text="b", tokens=4)
+    outcome = answer(cut, whole, call=prompt())
+    assert isinstance(outcome, PanelReply)
+    assert outcome.text == "b"
+    assert outcome.outcomes[0].problem == "the reply was cut at 7 tokens"
+    failed = answer(cut, cut, call=prompt())
+    assert isinstance(failed, CallFailure)
+    assert failed.reason == (
+        "no judge of the panel could answer (j1: the reply was cut at 7 tokens; j2: the reply was cut at 7 "
+        "tokens)"
+    )
 
 
 def test_the_number_of_windows_that_each_was_shown_is_kept() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ragjudge.metrics.base import PreparingMetric
 from ragjudge.metrics.cutting import MOST_CLAIMS, Cutting, compound_sentences, cutting_call, read_parts
 from ragjudge.metrics.registry import make_metric, metric_names
-from ragjudge.records import CallFailure, Check, Outcome, Oversize, Prompt, Reply, Sample, Verdict
+from ragjudge.records import CallFailure, Check, Outcome, Oversize, Prompt, Reply, Sample, Unfinished, Verdict
 from ragjudge.text.splitting import Splitting
 
 JUDGE = Splitting(claims="judge")
@@ -93,7 +93,8 @@ def test_a_claim_has_the_offsets_of_its_sentence_and_says_what_was_judged() -> N
 
 FAILED: list[tuple[Outcome, str]] = [
     (CallFailure(reason="the reply was cut at 640 tokens."), "the reply was cut at 640 tokens"),
-    (Oversize(tokens=900, window=512), "the question has 900 tokens and the judge's window holds 512"),
+    (Unfinished(text='{"claims": ["a', tokens=640), "the reply was cut at 640 tokens"),
+    (Oversize(tokens=900, window=512), "the prompt has 900 tokens and the judge's window holds 512"),
     (reply(), "the judge names no claim"),
     (reply(" ", ""), "the judge names no claim"),
     (Reply(text="[]"), "the judge's reply does not fit the schema"),

@@ -158,12 +158,18 @@ class Client:
                 f"judge 'http': no safe connection to {self.address}: {error.reason or error}."
             ) from error
         except OSError as error:
-            self._raise_if_cut(exchange)
+            if exchange.cut_because == "aborted":
+                raise AbortedError from error
             raise ExchangeError(f"cannot be reached: {_told(error)}", again=True, reached=False) from error
         try:
             return self._answer(exchange.connection, body)
         except (http.client.HTTPException, OSError, ValueError) as error:
-            self._raise_if_cut(exchange)
+            if exchange.cut_because == "aborted":
+                raise AbortedError from error
+            # The socket waits as long as the watch does, and may be the first to notice.
+            if exchange.cut_because == "late" or isinstance(error, TimeoutError):
+                late = f"did not answer within {self._timeout:g} seconds"
+                raise ExchangeError(late, again=False, reached=True) from error
             raise ExchangeError(
                 f"broke the connection off: {_told(error)}", again=True, reached=True
             ) from error
@@ -196,12 +202,6 @@ class Client:
     def _without_key(self, text: str) -> str:
         """Some servers repeat the key that they refuse."""
         return text.replace(self._key, "(key)") if self._key else text
-
-    def _raise_if_cut(self, exchange: _Exchange) -> None:
-        if exchange.cut_because == "aborted":
-            raise AbortedError
-        if exchange.cut_because == "late":
-            raise ExchangeError(f"did not answer within {self._timeout:g} seconds", again=False, reached=True)
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:

@@ -21,6 +21,7 @@ from ragjudge.records import (
     Oversize,
     Prompt,
     Reply,
+    Unfinished,
     Verdict,
     WindowVerdict,
 )
@@ -206,7 +207,7 @@ class Model:
             self.usage.tokens_minimum += engine.tokens_decoded - decoded
             self.usage.tokens_generated += engine.tokens_generated - generated
         if not reply.complete:
-            return CallFailure(reason=f"the reply was cut at {reply.tokens} tokens", raw=reply.text)
+            return Unfinished(text=reply.text, tokens=reply.tokens)
         return Reply(text=reply.text, tokens=reply.tokens)
 
 

@@ -70,6 +70,21 @@ def test_an_answer_in_time_counts_from_sending_and_one_too_late_is_cut() -> None
     assert (caught.value.again, caught.value.reached) == (False, True)
 
 
+def test_an_answer_is_too_late_whoever_notices_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def slow(request: object) -> Answer:
+        over.wait(20)
+        return OK
+
+    monkeypatch.setattr(client_module._Exchange, "cut", lambda exchange, reason: None)
+    with serving(slow) as server:
+        with pytest.raises(ExchangeError, match=r"did not answer within 0\.2 seconds") as caught:
+            client_of(server, timeout=0.2).post({})
+        over.set()
+    assert (caught.value.again, caught.value.reached) == (False, True)
+
+
 def test_a_server_that_trickles_is_cut_too() -> None:
     with serving(lambda request: Answer("x" * 1000, trickle=0.02)) as server:
         started = time.perf_counter()
