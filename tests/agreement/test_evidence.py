@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,8 @@ def test_the_features_of_this_version_never_change() -> None:
             "words_found": 5 / 9,
             "numbers_missing": 1.0,
             "has_numbers": 1.0,
+            "words_shown": math.log(1 + 16),
+            "words_asked": math.log(1 + 9),
         }
     )
 
@@ -68,14 +72,16 @@ def test_scripts_without_spaces_or_capitals_are_counted_too(claim: str, evidence
 
 
 def test_nothing_shown_or_claimed_finds_nothing() -> None:
-    assert features("", ()) == (0.0, 0.0, 0.0)
+    assert features("", ()) == (0.0,) * len(FEATURES)
     assert counted("Paris 1900", *())["numbers_missing"] == 1.0
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_every_feature_is_finite_and_in_its_range(claim: str, evidence: list[str]) -> None:
-    for value in features(claim, evidence):
-        assert 0.0 <= value <= 1.0
+    found = counted(claim, *evidence)
+    for name, value in found.items():
+        assert 0.0 <= value <= (math.inf if name in ("words_shown", "words_asked") else 1.0)
+        assert math.isfinite(value)
 
 
 def test_a_claim_is_held_against_the_chunks_or_what_was_shown_of_them() -> None:
