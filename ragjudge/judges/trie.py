@@ -15,8 +15,9 @@ where a token may belong to several sequences at once, whole subtrees that fit i
 one: a claim's first words, shared with its neighbour, then need no batch of their own.
 
 A prompt may carry a mark: a length at which its state is worth keeping beyond this plan (the end of the
-contexts). The walk stops at each mark to let the state be kept, and starts from a kept state instead of
-decoding, but only whole and exactly at its mark.
+contexts). The walk stops at each mark to let the state be kept; inside a subtree that is decoded in one
+batch, a sequence of its own holds what is to be kept and nothing more. A walk starts from a kept state
+instead of decoding, but only whole and exactly at its mark.
 """
 
 from __future__ import annotations
@@ -100,9 +101,10 @@ class _Node:
         prompt: The prompt that ends here.
         children: The edges that go on from here.
         leaves: Prompts that end here or below.
+        sequences: Sequences that it takes to decode all of it in one batch: one for each leaf, and one for
+            each state to be kept.
         restored: Whether the walk starts here, from a kept state.
         total: Tokens of this edge and of all edges below.
-        marked: Whether this node or one below has a state to be kept.
     """
 
     tokens: Tokens
@@ -110,9 +112,9 @@ class _Node:
     prompt: int | None = None
     children: list[_Node] = field(default_factory=list)
     leaves: int = 1
+    sequences: int = 1
     restored: bool = False
     total: int = 0
-    marked: bool = False
 
     @property
     def is_leaf(self) -> bool:
@@ -194,7 +196,8 @@ def _measure(nodes: Sequence[_Node]) -> None:
     """Fill in what is known of a subtree from its parts."""
     for node in reversed(nodes):  # children come after their parents
         node.total = len(node.tokens) + sum(child.total for child in node.children)
-        node.marked = bool(node.path) or any(child.marked for child in node.children)
+        if node.children:
+            node.sequences = bool(node.path) + sum(child.sequences for child in node.children)
 
 
 def _flatten(node: _Node) -> list[_Node]:
@@ -280,9 +283,8 @@ class _Planner:
         """Say whether a whole subtree can be decoded in one batch."""
         return (
             self.limits.coupled
-            and not node.marked
             and node.total <= self.limits.batch
-            and node.leaves <= len(self._free)
+            and node.sequences <= len(self._free)
             and self._cells + node.total <= self.limits.cells
         )
 
@@ -291,35 +293,47 @@ class _Planner:
         waiting = list(reversed(leaves))
         while waiting:
             group = [waiting.pop()]
-            tokens, sequences = group[0].total, group[0].leaves
+            tokens, sequences = group[0].total, group[0].sequences
             while (
                 waiting
-                and sequences + waiting[-1].leaves <= len(self._free)
+                and sequences + waiting[-1].sequences <= len(self._free)
                 and tokens + waiting[-1].total <= self.limits.batch
                 and self._cells + tokens + waiting[-1].total <= self.limits.cells
             ):
                 group.append(waiting.pop())
                 tokens += group[-1].total
-                sequences += group[-1].leaves
+                sequences += group[-1].sequences
             yield from self._group(group, sequence, depth)
 
     def _group(self, group: Sequence[_Node], sequence: int, depth: int) -> Iterator[Step]:
         pieces: list[Piece] = []
         held: list[tuple[int, int]] = []  # a sequence, and the tokens that it is the first to hold
+        keeps: list[Keep] = []
         for node in group:
-            self._collect(node, depth, pieces, held)
+            self._collect(node, depth, pieces, held, keeps)
         if depth:
             yield from (Copy(sequence, target) for target, _ in held)
         if len(group) == 1 and group[0].is_leaf:
             yield from self._extend(group[0], held[0][0], depth)
         else:
             yield self._decode(tuple(pieces))
+            yield from keeps
         # What the first of several sequences holds is free when the last of them is: it is dropped last.
         for target, tokens in reversed(held):
             yield self._release(target, tokens)
 
-    def _collect(self, top: _Node, depth: int, pieces: list[Piece], held: list[tuple[int, int]]) -> None:
-        """Add the pieces of a subtree, parents before children, and a new sequence for each leaf."""
+    def _collect(
+        self,
+        top: _Node,
+        depth: int,
+        pieces: list[Piece],
+        held: list[tuple[int, int]],
+        keeps: list[Keep],
+    ) -> None:
+        """Add the pieces of a subtree, parents before children, and a new sequence for each end of a path.
+
+        A path ends at a leaf, and at a node whose state is to be kept.
+        """
         opened: list[tuple[int, int]] = []  # of inner nodes: where their piece and first sequence stand
         waiting: list[tuple[_Node, int, bool]] = [(top, depth, False)]
         while waiting:
@@ -334,9 +348,13 @@ class _Planner:
                 pieces.append(Piece(held[-1][0], start, node.tokens, node.prompt))
             else:
                 opened.append((len(pieces), len(held)))
+                if node.path:
+                    held.append((self._free.pop(), 0))
                 pieces.append(Piece(-1, start, node.tokens, node.prompt))  # its sequences are not known yet
                 waiting.append((node, start, True))
                 waiting.extend((child, start + len(node.tokens), False) for child in reversed(node.children))
+            if node.path and not done:
+                keeps.append(Keep(held[-1][0], node.path))
 
     def _decode(self, pieces: tuple[Piece, ...]) -> Decode:
         tokens = sum(len(piece.tokens) for piece in pieces)

@@ -156,6 +156,30 @@ def test_a_rerun_with_other_claims_decodes_only_the_claims() -> None:
     assert (result.nodes, result.decoded, result.restored) == (6, 2, 4)
 
 
+def test_what_is_kept_inside_a_batch_is_held_by_a_sequence_of_its_own() -> None:
+    prompts, limits = [[1, 2, 3, 4], [1, 2, 5], [6, 7, 8]], Limits(16, 8, 8, coupled=True)
+    result = plan(prompts, limits, marks=[2, 2, 1])
+    assert result.steps == (
+        Decode(
+            (
+                Piece(1, 0, (1, 2), None, also=(2, 3)),
+                Piece(2, 2, (3, 4), 0),
+                Piece(3, 2, (5,), 1),
+                Piece(4, 0, (6,), None, also=(5,)),
+                Piece(5, 1, (7, 8), 2),
+            )
+        ),
+        Keep(1, (1, 2)),
+        Keep(4, (6,)),
+        Drop(5),
+        Drop(4),
+        Drop(3),
+        Drop(2),
+        Drop(1),
+    )
+    assert carry_out(result, prompts, limits) == {0: 1, 1: 1, 2: 1}
+
+
 def test_states_of_other_prompts_are_not_restored() -> None:
     result = plan([[1, 2, 3]], Limits(16, 8, 4), marks=[2], kept={(1,), (1, 2, 3), (2,)})
     assert not any(isinstance(step, Restore) for step in result.steps)
