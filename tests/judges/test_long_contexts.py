@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -43,9 +44,14 @@ def checks(*claims: str, chunks: Sequence[str] = CHUNKS) -> list[Check]:
 
 
 def ask(
-    path: Path, calls: Sequence[Check], *, window: int | None = None, prefix_bytes: int = 0
+    path: Path,
+    calls: Sequence[Check],
+    *,
+    window: int | None = None,
+    prefix_bytes: int = 0,
+    settings: EngineSettings = SETTINGS,
 ) -> tuple[list[Verdict], LlamaJudge]:
-    judge = LlamaJudge("tiny", path, window=window, settings=SETTINGS, prefix_bytes=prefix_bytes)
+    judge = LlamaJudge("tiny", path, window=window, settings=settings, prefix_bytes=prefix_bytes)
     outcomes: dict[int, Outcome] = dict(judge.ask(calls))
     judge.close()
     verdicts = [outcomes[index] for index in range(len(calls))]
@@ -131,16 +137,18 @@ def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "prefixes"
 
 
-def test_a_rerun_with_other_claims_decodes_the_claims_alone(path: Path, store: Path) -> None:
-    _, cold = ask(path, checks("First.", "Second one."), prefix_bytes=1 << 30)
+@pytest.mark.parametrize("batch", [SETTINGS.batch, 4096], ids=["many batches", "all in one batch"])
+def test_a_rerun_with_other_claims_decodes_the_claims_alone(path: Path, store: Path, batch: int) -> None:
+    settings = replace(SETTINGS, batch=batch, sequences=8)
+    _, cold = ask(path, checks("First.", "Second one."), prefix_bytes=1 << 30, settings=settings)
     assert cold.usage.tokens_restored == 0
     assert len(list(store.glob("*.state"))) == 1
     calls = checks("Third claim.", "A fourth.")
-    warm, judge = ask(path, calls, prefix_bytes=1 << 30)
+    warm, judge = ask(path, calls, prefix_bytes=1 << 30, settings=settings)
     assert judge.usage.tokens_restored > LEAST_TOKENS
     assert judge.usage.tokens_decoded == judge.usage.tokens_minimum - judge.usage.tokens_restored
     assert judge.usage.tokens_decoded < judge.usage.tokens_minimum / 3
-    cold_again, _ = ask(path, calls)
+    cold_again, _ = ask(path, calls, settings=settings)
     for one, other in zip(warm, cold_again, strict=True):
         for label, value in one.log_probabilities.items():
             assert value == pytest.approx(other.log_probabilities[label], abs=TOLERANCE)
@@ -150,6 +158,16 @@ def test_a_single_claim_finds_the_contexts_of_another_single_claim(path: Path, s
     ask(path, checks("Only this."), prefix_bytes=1 << 30)
     _, judge = ask(path, checks("Only that."), prefix_bytes=1 << 30)
     assert judge.usage.tokens_restored > LEAST_TOKENS
+
+
+def test_an_excerpt_made_for_one_claim_is_not_kept(path: Path, store: Path) -> None:
+    excerpts = [check.model_copy(update={"excerpted": True}) for check in checks("First.", "Second one.")]
+    verdicts, _ = ask(path, excerpts, prefix_bytes=1 << 30)
+    assert not list(store.glob("*"))
+    plain, _ = ask(path, checks("First.", "Second one."))
+    for one, other in zip(verdicts, plain, strict=True):
+        for label, value in one.log_probabilities.items():
+            assert value == pytest.approx(other.log_probabilities[label], abs=TOLERANCE)
 
 
 def test_a_damaged_state_is_decoded_instead(path: Path, store: Path) -> None:
