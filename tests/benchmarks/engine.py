@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.figures import Figure, Section, at_most, exactly, plain
@@ -13,14 +14,19 @@ if TYPE_CHECKING:
 NAME = "engine"
 TITLE = "The example suite, five metrics, nothing cached"
 
-MOST_RATIO = 1.15
+MOST_RATIO, MOST_KEEPING = 1.15, 1.1
 
 
 def run(bench: Bench) -> Section:
     """Judge the example suite in a process of its own."""
     arguments = {"model": str(bench.model), "rows": 3 if bench.quick else None}
-    found = bench.measure(NAME, arguments, lambda: measure_apart(f"{__name__}:judge_suite", arguments))
+    found = bench.measure(NAME, arguments, lambda: _measure(bench, arguments))
     return Section(NAME, TITLE, figures(found))
+
+
+def _measure(bench: Bench, arguments: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(dir=bench.out, prefix="home-") as home:
+        return measure_apart(f"{__name__}:judge_suite", arguments, {"RAGJUDGE_HOME": home})
 
 
 def figures(found: dict[str, Any]) -> list[Figure]:
@@ -41,6 +47,12 @@ def figures(found: dict[str, Any]) -> list[Figure]:
             "tokens/s",
             f"one sequence of {found['raw_length']} tokens, best of 3",
         ),
+        at_most(
+            "seconds with an empty prefix store ÷ without one",
+            found["keeping"]["judging"] / found["judging"],
+            MOST_KEEPING,
+            note=f"{found['keeping']['judging']:.2f} s, states of contexts being written",
+        ),
         plain("whole run", found["seconds"], "s", "with tokenising, planning and scoring; model loaded"),
     ]
 
@@ -51,14 +63,20 @@ def _counts(found: dict[str, Any]) -> str:
 
 
 def judge_suite(model: str, rows: int | None) -> dict[str, Any]:
-    """Judge the first rows of the example suite, or all, without cache and prefix store."""
+    """Judge the first rows of the example suite, or all: without a prefix store, and filling one."""
     from ragjudge.assembly import assemble
     from ragjudge.suites.load import load_suite
-    from tests.benchmarks.loaded import LoadedJudge
+    from tests.benchmarks.loaded import LoadedJudge, Work
 
-    loaded = LoadedJudge(model, prefix_bytes=0)
     suite = load_suite(ROOT / "ragjudge" / "suites" / "example" / "suite.yaml")
-    cells = assemble(suite, override=loaded.judge).cells[:rows]
-    work = loaded.run(cells)
+
+    def run(loaded: LoadedJudge) -> Work:
+        return loaded.run(assemble(suite, override=loaded.judge).cells[:rows])
+
+    filling = LoadedJudge(model, prefix_bytes=None)
+    keeping = run(filling)
+    filling.close()
+    loaded = LoadedJudge(model, prefix_bytes=0)
+    work = run(loaded)
     length, rate = loaded.raw_rate(work.prompts)
-    return {**work.plain(), "raw_length": length, "raw_rate": rate}
+    return {**work.plain(), "keeping": keeping.plain(), "raw_length": length, "raw_rate": rate}
