@@ -9,7 +9,7 @@ rows. A task that has nothing to prepare waits for nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from ragjudge.errors import DataError
@@ -55,7 +55,7 @@ class Cell:
         sample: The sample, output included.
         tasks: The scores, in the order of the report.
         provider: Name of the provider; None for a recorded output.
-        error: Why there is no output; the cell's scores are then skipped and fail.
+        error: Why there is no output, or none to be graded; the cell's scores are then skipped and fail.
     """
 
     sample: Sample
@@ -150,23 +150,34 @@ def tasks_of(key: str, cells: Sequence[Cell]) -> Iterator[tuple[int, Task]]:
                     yield number, task
 
 
-def require_fields(task: Task) -> None:
-    """Refuse a sample that lacks a field its metric needs.
+def gradable(cells: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield cells whose tasks have what they need, or an error.
+
+    A provider that leaves out what it should have produced has failed for its row alone: its answers to the
+    others are not thrown away.
 
     Raises:
-        DataError: It does.
+        DataError: A row of the data set lacks a field that one of its metrics needs.
     """
-    lacking = [name for name in task.metric.requires if getattr(task.sample, name) is None]
-    if lacking:
-        given = [
-            name
-            for name in ("input", "output", "contexts", "expected")
-            if getattr(task.sample, name) is not None
-        ]
-        raise DataError(
-            f"{task.sample.id}, {task.label}: {task.metric.name} needs {' and '.join(lacking)}; "
-            f"the row has {', '.join(given) or 'none of the fields'}."
-        )
+    for cell in cells:
+        error = cell.error
+        for task in cell.tasks if error is None else ():
+            lacking = [name for name in task.metric.requires if getattr(task.sample, name) is None]
+            if lacking:
+                if cell.provider is None or not {"output", "contexts"}.issuperset(lacking):
+                    raise _lacks(task, lacking)
+                error = f"{cell.provider} gave no {' and no '.join(lacking)}, and {task.label} needs them."
+                break
+        yield cell if error is cell.error else replace(cell, error=error)
+
+
+def _lacks(task: Task, lacking: Sequence[str]) -> DataError:
+    fields = ("input", "output", "contexts", "expected")
+    given = [name for name in fields if getattr(task.sample, name) is not None]
+    return DataError(
+        f"{task.sample.id}, {task.label}: {task.metric.name} needs {' and '.join(lacking)}; "
+        f"the row has {', '.join(given) or 'none of the fields'}."
+    )
 
 
 def preparation_of(task: Task, judge: Judge) -> tuple[Call, ...]:

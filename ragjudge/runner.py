@@ -23,9 +23,9 @@ from ragjudge.planning import (
     Pending,
     Task,
     Workload,
+    gradable,
     plan_windows,
     preparation_windows,
-    require_fields,
     tasks_of,
 )
 from ragjudge.records import (
@@ -35,6 +35,7 @@ from ragjudge.records import (
     Row,
     Score,
     Usage,
+    have_passed,
 )
 
 __all__ = ["WINDOW_CALLS", "Cell", "Observer", "Runner", "Task"]
@@ -118,10 +119,7 @@ class Runner:
             JudgeUnavailableError: There is no judge to ask.
         """
         started = time.perf_counter()
-        for cell in cells:
-            if cell.error is None:
-                for task in cell.tasks:
-                    require_fields(task)
+        cells = list(gradable(cells))
         self._cells = cells
         self._scores = [{} for _ in cells]
         self._workload = Workload(
@@ -152,7 +150,7 @@ class Runner:
             usage=self._usage(time.perf_counter() - started),
             partial=partial,
             summary=summarise(rows),
-            passed=not partial and all(row.passed is not False for row in rows),
+            passed=not partial and have_passed(rows),
             rows=rows,
             calibrations={k: v for judge in self._judges.values() for k, v in judge.calibrations().items()},
         )

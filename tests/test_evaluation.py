@@ -45,6 +45,35 @@ def test_a_function_is_graded_over_a_dataset() -> None:
     assert list(results.report.summary) == ["faithfulness", "answer_relevancy"]
 
 
+def test_a_row_for_which_the_function_gives_no_contexts_fails_alone() -> None:
+    def rag(question: str) -> dict[str, Any]:
+        return {"output": agent(question), "contexts": None if question == "Snakes?" else [PYTHON]}
+
+    results = evaluate(
+        rag, [{"input": "Python?"}, {"input": "Snakes?"}], ["faithfulness"], llm="fake", cache=False
+    )
+    first, second = results.rows
+    assert (first.error, first.scores["faithfulness"].value) == (None, 1.0)
+    assert second.error == "rag gave no contexts, and faithfulness needs them."
+    assert second.output == "Snakes is a language created by Guido van Rossum."
+    assert second.scores["faithfulness"].status == "skipped"
+    assert not results.passed
+
+
+def test_a_field_that_the_data_set_lacks_is_still_refused() -> None:
+    with pytest.raises(DataError, match="context_recall needs expected; the row has input, output, contexts"):
+        evaluate(agent, [{"input": "Python?"}], ["context_recall"], context=PYTHON, llm="fake", cache=False)
+
+
+def test_what_nobody_could_judge_has_not_passed() -> None:
+    failing = FakeJudge({"Python is a language created by Guido van Rossum.": None})
+    results = evaluate(
+        agent, [{"input": "Python?"}], [Faithfulness(llm=failing)], context=PYTHON, cache=False
+    )
+    assert (results.rows[0].passed, results.report.coverage) == (None, 0.0)
+    assert not results.passed
+
+
 def test_the_summary_prints_each_metric_with_its_counts() -> None:
     results = evaluate(
         agent, [{"input": "Python?"}], ["faithfulness"], context=PYTHON, llm="fake", cache=False

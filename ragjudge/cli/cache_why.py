@@ -101,14 +101,14 @@ def _lines_of(
     requests = [request_of(call, fingerprint) for call in calls]
     keys = [key_of(document) for document, _ in requests]
     stored = store.get_many(keys)
-    missing = [number for number, key in enumerate(keys) if key not in stored]
-    clauses = dict(zip(missing, explain([requests[number] for number in missing], store), strict=True))
+    missing = [place for place, key in enumerate(keys) if key not in stored]
+    clauses = dict(zip(missing, explain([requests[place] for place in missing], store), strict=True))
     ages = store.times([key for key in keys if key in stored])
     lines = []
-    for number, (call, key) in enumerate(zip(calls, keys, strict=True)):
+    for place, (call, key) in enumerate(zip(calls, keys, strict=True)):
         about = f"{call.template}@{call.version}  {_about(call)}  {key[:12]}"
-        if number in clauses:
-            lines.append(f"missing  {printable(about)}: {printable(clauses[number])}")
+        if place in clauses:
+            lines.append(f"missing  {printable(about)}: {printable(clauses[place])}")
         else:
             lines.append(f"stored   {printable(about)}{_age(ages.get(key))}")
     if missing:

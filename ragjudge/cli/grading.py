@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragjudge.records import Report
+from ragjudge.records import LEAST_COVERAGE, Report
 from ragjudge.reports.numbers import counted, percent
 from ragjudge.reports.printable import printable
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 FAILED = 1
 NOT_GRADED = 3
 INTERRUPTED = 130
-LEAST_COVERAGE = 0.9
-"""Smallest share of scores that must be graded for a run to mean anything."""
 
 
 def grade_cells(
@@ -137,10 +135,12 @@ def _say_how_to_go_on(report: Report, total: int, journals: Sequence[Journal], *
 
 
 def say_why_not_graded(report: Report) -> None:
-    """Say on standard error why a run ends with exit code 3, where it does: what is missing, and why."""
+    """Say on standard error why a run ends with exit code 3, where it does, or that it says nothing."""
+    scores = [(row, label, score) for row in report.rows for label, score in row.scores.items()]
+    if scores and all(score.status == "not_applicable" for _, _, score in scores):
+        click.echo(f"Warning: nothing was scored: {_none_applies(len(scores))}.", err=True)
     if exit_code(report) != NOT_GRADED:
         return
-    scores = [(row, label, score) for row in report.rows for label, score in row.scores.items()]
     missing = [each for each in scores if each[2].status not in ("scored", "not_applicable")]
     row, label, score = missing[0]
     line = (
@@ -148,6 +148,10 @@ def say_why_not_graded(report: Report) -> None:
         f"{percent(LEAST_COVERAGE)} must be. The first, {row.id}, {label}: {row.error or score.reason}"
     )
     click.echo(printable(" ".join(line.split())), err=True)
+
+
+def _none_applies(count: int) -> str:
+    return "the only score is not applicable" if count == 1 else f"all {count} scores are not applicable"
 
 
 def exit_code(report: Report) -> int:

@@ -166,7 +166,8 @@ def _asked(
 
 
 def _tell(result: Agreement, outputs: Sequence[Path], form: str, *, quiet: bool) -> int:
-    from ragjudge.cli.grading import LEAST_COVERAGE, NOT_GRADED
+    from ragjudge.cli.grading import NOT_GRADED
+    from ragjudge.records import LEAST_COVERAGE
     from ragjudge.reports.agreement_registry import agreement_json, write_agreement
     from ragjudge.reports.agreement_terminal import print_agreement
     from ragjudge.reports.page import open_console

@@ -126,12 +126,11 @@ def tasks_of(assembly: Assembly) -> Iterator[tuple[str | None, Task]]:
     Raises:
         DataError: A row lacks what a metric needs.
     """
-    from ragjudge.planning import require_fields
+    from ragjudge.planning import gradable
 
-    for cell in assembly.cells:
+    for cell in gradable(assembly.cells):
         if cell.error is None:
             for task in cell.tasks:
-                require_fields(task)
                 yield cell.provider, task
 
 

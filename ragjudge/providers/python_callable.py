@@ -48,7 +48,9 @@ class PythonProvider:
             return ProviderFailure(f"{self.name}: the row has no input to ask.")
         try:
             returned = self._function(sample.input)
-        except Exception as error:  # noqa: BLE001, RUF100 - whatever a system under test raises
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001, RUF100 - whatever a system under test raises, exits too
             return ProviderFailure(f"{self.name} raised {_last_line(error)}.")
         what = f"{self.name} for row {sample.id!r}"
         _refuse_awaitable(returned, what)
@@ -182,7 +184,11 @@ def _read(returned: Any, what: str) -> ProducedOutput:
 
 def _last_line(error: BaseException) -> str:
     """Say what was raised, and where; without folders, so that a report is the same on every machine."""
-    what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001, RUF100 - a stranger's exception may not even have a text
+        said = ""
+    what = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
     if isinstance(error, SyntaxError):
         return what  # it names its file and line itself; the frames are the importer's
     machinery = str(Path(importlib.__file__).parent)

@@ -43,11 +43,12 @@ from ragjudge.records.calls import (
     WindowVerdict,
 )
 from ragjudge.records.panel import PanelOutcome, PanelReply, PanelVerdict, Vote
-from ragjudge.records.report import JudgeInfo, MetricSummary, Report, Row, Usage
+from ragjudge.records.report import LEAST_COVERAGE, JudgeInfo, MetricSummary, Report, Row, Usage, have_passed
 from ragjudge.records.sample import Sample
 from ragjudge.records.scores import Item, Score
 
 __all__ = [
+    "LEAST_COVERAGE",
     "LEAST_JUDGES",
     "MOST_JUDGES",
     "SCHEMA_VERSION",
@@ -90,4 +91,5 @@ __all__ = [
     "Vote",
     "WindowVerdict",
     "WrongRow",
+    "have_passed",
 ]

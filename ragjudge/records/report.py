@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field, JsonValue, computed_field
 
 from ragjudge.records.base import SCHEMA_VERSION, Record
 from ragjudge.records.scores import Score
+
+LEAST_COVERAGE = 0.9
+"""Smallest share of scores that must be graded for a run to mean anything."""
 
 
 class JudgeInfo(Record):
@@ -126,12 +130,24 @@ class Report(Record):
     @property
     def coverage(self) -> float | None:
         """Share of the asked scores that have a value or are not applicable, in [0, 1]."""
-        scores = [score for row in self.rows for score in row.scores.values()]
-        if not scores:
-            return None
-        graded = sum(score.status in ("scored", "not_applicable") for score in scores)
-        return round(graded / len(scores), 6)
+        return coverage_of(self.rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON data, in the order of its fields."""
         return self.model_dump(mode="json")
+
+
+def coverage_of(rows: Sequence[Row]) -> float | None:
+    """Return the share of scores that have a value or are not applicable, in [0, 1]; None without scores."""
+    scores = [score for row in rows for score in row.scores.values()]
+    if not scores:
+        return None
+    graded = sum(score.status in ("scored", "not_applicable") for score in scores)
+    return round(graded / len(scores), 6)
+
+
+def have_passed(rows: Sequence[Row]) -> bool:
+    """Say whether rows pass: no score failed, and enough of them were graded to say so."""
+    coverage = coverage_of(rows)
+    enough = coverage is None or coverage >= LEAST_COVERAGE
+    return enough and all(row.passed is not False for row in rows)

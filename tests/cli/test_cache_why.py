@@ -56,6 +56,16 @@ def test_a_stored_call_is_said_to_be_stored(place: Workplace, capsys: pytest.Cap
     assert line.endswith("stored less than 2 days ago")
 
 
+def test_each_of_several_calls_is_told_apart_though_the_other_mode_asks_fewer(
+    place: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.write(answer="The old bridge was built in 1780. It was rebuilt after the flood of 1893.")
+    head, first, second = place.why(capsys)
+    assert head.endswith("mode decomposed")
+    assert first.startswith("  stored   support_excerpt@1  'The old bridge was built in 1780.'")
+    assert second.startswith("  missing  support_excerpt@1  'It was rebuilt after the flood of 1893.'")
+
+
 def test_another_model_is_named(
     place: Workplace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

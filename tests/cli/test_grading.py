@@ -189,6 +189,16 @@ def test_too_little_graded_is_exit_code_3_and_says_why(
     assert " The first, a, faithfulness: " in line
 
 
+def test_a_run_in_which_nothing_applies_says_that_nothing_was_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "refusals.jsonl"
+    row = {"answer": "I don't know.", "contexts": ["Paris is the capital of France."]}
+    file.write_text("".join(json.dumps({"id": f"r{n}", **row}) + "\n" for n in range(2)), encoding="utf-8")
+    assert run(["grade", str(file), "-m", "faithfulness", "--judge", "fake"]) == 0
+    assert "Warning: nothing was scored: all 2 scores are not applicable." in capsys.readouterr().err
+
+
 def test_a_run_that_could_be_graded_says_nothing_about_it(
     rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,28 @@ def test_an_exception_costs_its_row_alone_and_names_file_and_line(tmp_path: Path
         "python:my_rag.py:answer raised KeyError: 'no\\nluck' (my_rag.py, line 3)."
     )
     assert provider.produce(Sample(id="b", input="good")) == ProducedOutput("good")
+
+
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (SystemExit(0), "SystemExit: 0"),
+        (asyncio.CancelledError(), "CancelledError"),
+        (WordlessError(), "WordlessError"),
+    ],
+)
+def test_whatever_ends_the_function_costs_its_row_alone(raised: BaseException, said: str) -> None:
+    def answer(question: str) -> str:
+        raise raised
+
+    produced = from_callable(answer, "fn").produce(ROW)
+    assert isinstance(produced, ProviderFailure)
+    assert produced.reason.startswith(f"fn raised {said} (test_python_callable.py, line ")
 
 
 def test_an_interrupt_is_no_failure_of_a_row() -> None:
