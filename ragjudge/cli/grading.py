@@ -48,7 +48,7 @@ def grade_cells(
         calibrations: The calibration that each judge is asked to have, by the same keys; what is missing or
             None is the shipped one.
         panels: Which judges decide together, by keys of their own.
-        outputs: Files to write, checked already.
+        outputs: Files to write, checked already but for the calibrations.
         quiet: Print the totals only.
         verbose: Print every failed claim.
     """
@@ -58,15 +58,17 @@ def grade_cells(
     from ragjudge.reports.journal import Journal
     from ragjudge.reports.page import open_console
     from ragjudge.reports.progress import Progress
+    from ragjudge.reports.registry import check_outputs
     from ragjudge.reports.terminal import print_report
     from ragjudge.runner import Runner
     from ragjudge.sessions import open_store
 
+    wishes = calibrations or {}
+    check_outputs(outputs, inputs=[wish.file for wish in wishes.values() if wish and wish.file])
     store = open_store(place, read_only=replay)
     say_notices(store)
     journals = [Journal(path) for path in outputs if path.suffix.lower() == ".jsonl"]
     asked = {}
-    wishes = calibrations or {}
     try:
         asked = {
             key: open_calibrated_judge(judge, store, wishes.get(key), replay=replay)

@@ -74,7 +74,8 @@ def check(
     from ragjudge.reports.agreement_registry import AGREEMENT_FORMATS
     from ragjudge.reports.registry import check_outputs
 
-    check_outputs(outputs, inputs=[*paths, *([labels] if labels else [])], formats=AGREEMENT_FORMATS)
+    read = [*paths, labels, options.choice.file if options.choice else None]
+    check_outputs(outputs, inputs=[path for path in read if path], formats=AGREEMENT_FORMATS)
     files = paths or packaged_sets()
     names = set_names(files)
     graded = [path for path in files if is_graded(path)]

@@ -62,7 +62,7 @@ def check_outputs(
         check_output(path, formats)
         for other in read:
             if _is_same_file(path, other):
-                raise UsageError(f"{path}: is what is graded; a report needs a file of its own.")
+                raise UsageError(f"{path}: is read by this command; a report needs a file of its own.")
         for other in seen:
             if _is_same_file(path, other):
                 raise UsageError(f"{path}: named twice as output; each report needs a file of its own.")

@@ -303,10 +303,27 @@ def test_a_report_never_takes_the_place_of_what_is_graded(
     if target != "suite.yaml":
         assert run(["grade", str(rows), "-m", "faithfulness", "--judge", "fake", "-o", str(output)]) == 2
         assert run(["run", str(suite), "-o", str(output)]) == 2
-        assert "is what is graded; a report needs a file of its own." in capsys.readouterr().err
+        assert "is read by this command; a report needs a file of its own." in capsys.readouterr().err
     else:
         assert run(["run", str(suite), "-o", str(output)]) == 2
     assert (rows.read_bytes(), suite.read_bytes()) == before
+
+
+def test_a_report_never_takes_the_place_of_the_calibration_in_use(
+    suite: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calibration = tmp_path / "mine.json"
+    calibration.write_text("{}", encoding="utf-8")
+    named = ["--judge", "fake", "--calibration", str(calibration), "-o", str(calibration)]
+    suite.write_text(f"calibration: mine.json\n{suite.read_text('utf-8')}", encoding="utf-8")
+    for command in (
+        ["grade", str(rows), "-m", "faithfulness", *named],
+        ["run", str(suite), "-o", str(calibration)],
+        ["judge", "check", *named],
+    ):
+        assert run(command) == 2
+        assert "mine.json: is read by this command; a report needs" in capsys.readouterr().err
+        assert calibration.read_text(encoding="utf-8") == "{}"
 
 
 def test_standard_input_can_be_given_to_one_text_alone(capsys: pytest.CaptureFixture[str]) -> None:
