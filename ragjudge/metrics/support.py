@@ -51,11 +51,10 @@ def asked_with(
     template: Template, claim: str, chunks: Sequence[str], question: str | None, splitting: Splitting
 ) -> Check:
     """Fill a template in about a claim and chunks, showing as much of the chunks as it says."""
-    shown = chunks = tuple(chunks)
     if template.excerpt is not None:
         size = Excerpt(template.excerpt.sentences, template.excerpt.whole)
-        shown = excerpt(claim, chunks, size, splitting.language, splitting.abbreviations)
-    return template.check(claim, {"question": question or ""}, shown, excerpted=shown != chunks)
+        chunks = excerpt(claim, chunks, size, splitting.language, splitting.abbreviations)
+    return template.check(claim, {"question": question or ""}, chunks)
 
 
 def claims_to_support(text: str, sample: Sample, cut: Cut, splitting: Splitting) -> list[Draft]:

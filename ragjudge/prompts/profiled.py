@@ -33,7 +33,7 @@ def in_profile(call: Call, profile: Profile) -> Check:
         )
     chunks = [profile.harmless(call.shared[each.text : each.text_end]) for each in call.segments]
     slots = {name: profile.harmless(text) for name, text in call.slots}
-    return template.check(profile.harmless(call.claim), slots, chunks, excerpted=call.excerpted)
+    return template.check(profile.harmless(call.claim), slots, chunks)
 
 
 def _asked_as(template: str) -> str:

@@ -88,21 +88,13 @@ class Template(Record):
             raise ValueError("labels are two answers, one of value 1 and one of value 0")
         return self
 
-    def check(
-        self,
-        claim: str,
-        slots: Mapping[str, str],
-        chunks: Sequence[str] = (),
-        *,
-        excerpted: bool = False,
-    ) -> Check:
+    def check(self, claim: str, slots: Mapping[str, str], chunks: Sequence[str] = ()) -> Check:
         """Fill the template in for one closed question.
 
         Args:
             claim: The text under judgement; fills the slot ``claim``.
             slots: The other slots.
             chunks: The chunks, in rank order.
-            excerpted: Whether they are what was picked out for this claim.
         """
         labels = self.labels or {}
         given = tuple(sorted(slots.items()))
@@ -119,7 +111,6 @@ class Template(Record):
             claim=claim,
             segments=segments,
             slots=given,
-            excerpted=excerpted,
         )
 
     def prompt(self, slots: Mapping[str, str | None], chunks: Sequence[str] = ()) -> Prompt:

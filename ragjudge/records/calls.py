@@ -55,8 +55,6 @@ class Check(Record):
             all are longer than its window. Empty = `shared` cannot be divided. Not part of the cache key.
         slots: The other texts that it was made from, by name, so that a judge with words of its own can be
             asked in those. Not part of the cache key.
-        excerpted: Whether `shared` shows what was picked out for this claim. Another claim has another
-            excerpt, so a state of this one is not worth keeping. Not part of the cache key.
     """
 
     kind: Literal["check"] = "check"
@@ -70,7 +68,6 @@ class Check(Record):
     claim: str = ""
     segments: tuple[Segment, ...] = ()
     slots: tuple[tuple[str, str], ...] = ()
-    excerpted: bool = False
 
 
 class Prompt(Record):

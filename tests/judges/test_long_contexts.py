@@ -160,16 +160,6 @@ def test_a_single_claim_finds_the_contexts_of_another_single_claim(path: Path, s
     assert judge.usage.tokens_restored > LEAST_TOKENS
 
 
-def test_an_excerpt_made_for_one_claim_is_not_kept(path: Path, store: Path) -> None:
-    excerpts = [check.model_copy(update={"excerpted": True}) for check in checks("First.", "Second one.")]
-    verdicts, _ = ask(path, excerpts, prefix_bytes=1 << 30)
-    assert not list(store.glob("*"))
-    plain, _ = ask(path, checks("First.", "Second one."))
-    for one, other in zip(verdicts, plain, strict=True):
-        for label, value in one.log_probabilities.items():
-            assert value == pytest.approx(other.log_probabilities[label], abs=TOLERANCE)
-
-
 def test_a_damaged_state_is_decoded_instead(path: Path, store: Path) -> None:
     calls = checks("First.", "Second one.")
     first, _ = ask(path, calls, prefix_bytes=1 << 30)

@@ -64,8 +64,6 @@ def test_each_claim_is_asked_about_with_the_sentences_closest_to_it(name: str, b
     assert asked[0].shared == f"{HEAD}{SHOWN[DAN][0]}\n"
     assert asked[0].own == f"Claim: {DAN}\nIs the claim supported? Answer Yes or No."
     assert asked == [support_check(claim, CHUNKS, SAMPLE.input) for claim in (DAN, FINN)]
-    assert [check.excerpted for check in asked] == [True, True]
-    assert not any(check.excerpted for check in checks(name, evidence="whole", by=by))
 
 
 def test_an_excerpt_of_several_chunks_numbers_those_that_are_shown() -> None:
@@ -102,7 +100,6 @@ def test_short_contexts_are_shown_as_they_are_under_either_setting() -> None:
     assert [check.shared for check in excerpts] == [check.shared for check in whole]
     assert {(check.template, check.version) for check in excerpts} == {("support_excerpt", 1)}
     assert {(check.template, check.version) for check in whole} == {("support", 1)}
-    assert not any(check.excerpted for check in (*excerpts, *whole))
 
 
 def test_the_chunk_of_a_claim_is_the_one_in_the_sample() -> None:
@@ -184,7 +181,6 @@ def test_a_judge_with_a_profile_is_shown_the_same_in_its_own_words(
     assert isinstance(asked, Check)
     assert (asked.template, asked.claim) == (f"{profile}.support", DAN)
     assert shown(asked) == chunks
-    assert asked.excerpted == (evidence == "excerpt")
     assert DAN in asked.own
     assert "[1]" not in asked.shared
     if profile == "lynx":

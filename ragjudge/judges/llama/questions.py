@@ -32,8 +32,7 @@ class Question:
 
     Attributes:
         tokens: The prompt.
-        mark: How many of them come from a shared part that other claims have too, else 0; see
-            `judges.trie`.
+        mark: How many of them come from the shared part; see `judges.trie`.
         window: What of the chunks it shows; empty = all of them.
     """
 
@@ -123,8 +122,7 @@ class Questioner:
         tokens = self._tokenize(text)
         if len(tokens) + answer > self.window:
             return TooLong(len(tokens) + answer)
-        passing = isinstance(call, Check) and call.excerpted
-        return Question(tokens, 0 if passing else self._mark(call.system, shared, tokens), window)
+        return Question(tokens, self._mark(call.system, shared, tokens), window)
 
     def _tokenize(self, text: str) -> Tokens:
         return tuple(self._vocabulary.tokenize(text, add_special=self._add_special))
