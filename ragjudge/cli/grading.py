@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragjudge.records import LEAST_COVERAGE, Report
+from ragjudge.records import LEAST_COVERAGE, Report, is_enough
 from ragjudge.reports.numbers import counted, percent
 from ragjudge.reports.printable import printable
 
@@ -158,6 +158,6 @@ def _none_applies(count: int) -> str:
 
 def exit_code(report: Report) -> int:
     """Return 3 when too little could be graded, 1 when a score failed, else 0."""
-    if report.coverage is not None and report.coverage < LEAST_COVERAGE:
+    if not is_enough(report.coverage):
         return NOT_GRADED
     return 0 if report.passed else FAILED

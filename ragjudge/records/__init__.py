@@ -43,7 +43,16 @@ from ragjudge.records.calls import (
     WindowVerdict,
 )
 from ragjudge.records.panel import PanelOutcome, PanelReply, PanelVerdict, Vote
-from ragjudge.records.report import LEAST_COVERAGE, JudgeInfo, MetricSummary, Report, Row, Usage, have_passed
+from ragjudge.records.report import (
+    LEAST_COVERAGE,
+    JudgeInfo,
+    MetricSummary,
+    Report,
+    Row,
+    Usage,
+    have_passed,
+    is_enough,
+)
 from ragjudge.records.sample import Sample
 from ragjudge.records.scores import Item, Score
 
@@ -92,4 +101,5 @@ __all__ = [
     "WindowVerdict",
     "WrongRow",
     "have_passed",
+    "is_enough",
 ]

@@ -148,6 +148,9 @@ def coverage_of(rows: Sequence[Row]) -> float | None:
 
 def have_passed(rows: Sequence[Row]) -> bool:
     """Say whether rows pass: no score failed, and enough of them were graded to say so."""
-    coverage = coverage_of(rows)
-    enough = coverage is None or coverage >= LEAST_COVERAGE
-    return enough and all(row.passed is not False for row in rows)
+    return is_enough(coverage_of(rows)) and all(row.passed is not False for row in rows)
+
+
+def is_enough(coverage: float | None) -> bool:
+    """Say whether a run of which that much was graded means anything; one without scores does."""
+    return coverage is None or coverage >= LEAST_COVERAGE

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.figures import Figure, Section, at_most, exactly, plain
-from tests.benchmarks.process import ROOT, measure_apart
+from tests.benchmarks.process import ROOT, measure_at_home
 
 if TYPE_CHECKING:
     from tests.benchmarks.options import Bench
@@ -20,13 +20,9 @@ MOST_RATIO, MOST_KEEPING = 1.15, 1.1
 def run(bench: Bench) -> Section:
     """Judge the example suite in a process of its own."""
     arguments = {"model": str(bench.model), "rows": 3 if bench.quick else None}
-    found = bench.measure(NAME, arguments, lambda: _measure(bench, arguments))
+    at_home = partial(measure_at_home, f"{__name__}:judge_suite", arguments, bench.out)
+    found = bench.measure(NAME, arguments, at_home)
     return Section(NAME, TITLE, figures(found))
-
-
-def _measure(bench: Bench, arguments: dict[str, Any]) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(dir=bench.out, prefix="home-") as home:
-        return measure_apart(f"{__name__}:judge_suite", arguments, {"RAGJUDGE_HOME": home})
 
 
 def figures(found: dict[str, Any]) -> list[Figure]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.clients import ask_client
 from tests.benchmarks.figures import Section
-from tests.benchmarks.process import MeasurementError, measure_apart
+from tests.benchmarks.process import MeasurementError, measure_at_home
 from tests.benchmarks.ragas_setup import (
     DEEPEVAL,
     RAGAS,
@@ -114,11 +115,8 @@ def ours(bench: Bench, name: str, row: LabelledRow) -> Result:
     given |= {"input": row.question} if row.question else {}
     arguments = {"model": str(bench.model), "row": given}
 
-    def apart() -> Result:
-        with tempfile.TemporaryDirectory(dir=bench.out, prefix="home-") as home:
-            return measure_apart(f"{__name__}:grade", arguments, {"RAGJUDGE_HOME": home})
-
-    return bench.measure(f"{NAME}/ours/{name}/{row.id}", arguments, apart)
+    at_home = partial(measure_at_home, f"{__name__}:grade", arguments, bench.out)
+    return bench.measure(f"{NAME}/ours/{name}/{row.id}", arguments, at_home)
 
 
 def grade(model: str, row: dict[str, Any]) -> dict[str, Any]:

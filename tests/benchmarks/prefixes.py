@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.figures import Figure, Section, at_least, at_most, exactly, plain
-from tests.benchmarks.process import measure_apart
+from tests.benchmarks.process import measure_at_home
 from tests.benchmarks.texts import Towns
 
 if TYPE_CHECKING:
@@ -24,14 +24,9 @@ LEAST_TIMES, LEAST_SHARE = 5.0, 0.85
 def run(bench: Bench) -> Section:
     """Judge cold, then other answers over the same contexts, then those cold as well."""
     arguments = {"model": str(bench.model), "samples": 2 if bench.quick else SAMPLES}
-    found = bench.measure(NAME, arguments, lambda: _measure(bench, arguments))
+    at_home = partial(measure_at_home, f"{__name__}:judge", arguments, bench.out)
+    found = bench.measure(NAME, arguments, at_home)
     return Section(NAME, TITLE, figures(found))
-
-
-def _measure(bench: Bench, arguments: dict[str, Any]) -> dict[str, Any]:
-    # A home of its own: an empty prefix store, whatever the user's holds.
-    with tempfile.TemporaryDirectory(dir=bench.out, prefix="home-") as home:
-        return measure_apart(f"{__name__}:judge", arguments, {"RAGJUDGE_HOME": home})
 
 
 def figures(found: dict[str, Any]) -> list[Figure]:

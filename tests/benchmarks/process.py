@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,18 @@ def measure_apart(
             result: dict[str, Any] = json.loads(line[len(_MARK) :])
             return result
     raise MeasurementError(f"{function} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+
+
+def measure_at_home(function: str, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Call a function in a fresh process with a home of its own: nothing in it, whatever the user's holds.
+
+    Args:
+        function: As for `measure_apart`.
+        arguments: As for `measure_apart`.
+        folder: Where the home is made; it is gone afterwards.
+    """
+    with tempfile.TemporaryDirectory(dir=folder, prefix="home-") as home:
+        return measure_apart(function, arguments, {"RAGJUDGE_HOME": home})
 
 
 def peak_bytes() -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.clients import ask_client
 from tests.benchmarks.figures import Figure, Section, at_least, plain, shown
-from tests.benchmarks.process import measure_apart
+from tests.benchmarks.process import measure_at_home
 from tests.benchmarks.ragas_setup import Server, ragas_python, server_python
 
 if TYPE_CHECKING:
@@ -68,12 +68,8 @@ def ours(bench: Bench, group: str, case: dict[str, Any]) -> Result:
     """Judge a case: cold, then with its answer changed."""
     arguments = {"model": str(bench.model), "case": case, "metrics": list(METRICS[group])}
 
-    def apart() -> Result:
-        # A home of its own: an empty prefix store, whatever the user's holds.
-        with tempfile.TemporaryDirectory(dir=bench.out, prefix="home-") as home:
-            return measure_apart(f"{__name__}:judge", arguments, {"RAGJUDGE_HOME": home})
-
-    return bench.measure(f"{NAME}/ours/{case['id']}", arguments, apart)
+    at_home = partial(measure_at_home, f"{__name__}:judge", arguments, bench.out)
+    return bench.measure(f"{NAME}/ours/{case['id']}", arguments, at_home)
 
 
 def judge(model: str, case: dict[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
