@@ -30,10 +30,14 @@ _SETTINGS = (
     "kv",
     "split",
     "repack",
+    "exact",
     "profile",
     "hidden",
 )
 """Options that are settings of a judge."""
+
+_SWITCHES = ("repack", "exact", "hidden")
+"""Those that can be given as ``--no-…`` too."""
 
 
 calibration_option = click.option(
@@ -56,6 +60,7 @@ class JudgeOptions:
         kv: How keys and values are kept.
         split: How several devices share a model.
         repack: True = weights are laid out anew for the processor.
+        exact: True = answers are independent of what else is asked, to the last bit.
         profile: How a model that was trained to check texts is asked.
         hidden: Whether answers keep the model's last hidden state.
         calibration: ``shipped``, ``none`` or a file; None = a bundle's, else what the suite says, else the
@@ -74,6 +79,7 @@ class JudgeOptions:
     kv: KvType | None
     split: Split | None
     repack: bool | None
+    exact: bool | None
     profile: str | None
     hidden: bool | None
     calibration: str | None
@@ -108,7 +114,8 @@ class JudgeOptions:
         ]
         if self.bundle is not None:
             found.remove("replay")  # it follows from the bundle
-        return [f"--{name.replace('_', '-')}" for name in found] + ["--no-repack"] * (self.repack is False)
+        refused = [f"--no-{name}" for name in _SWITCHES if getattr(self, name) is False]
+        return [f"--{name.replace('_', '-')}" for name in found] + refused
 
     @property
     def has_settings(self) -> bool:
@@ -207,6 +214,11 @@ def judge_options(command: F) -> F:
                 "--repack/--no-repack",
                 default=None,
                 help="Lay weights out anew for the processor: more memory, and on some faster. [no-repack]",
+            ),
+            click.option(
+                "--exact/--no-exact",
+                default=None,
+                help="Answers independent of what else is asked, to the last bit; slower. [no-exact]",
             ),
             click.option(
                 "--profile", metavar="NAME", help="How a trained checker is asked, or none. [as known]"

@@ -41,6 +41,7 @@ def open_judge(
     kv: KvType | None = None,
     split: Split | None = None,
     repack: bool | None = None,
+    exact: bool | None = None,
     profile: str | None = None,
     prefix_bytes: int | None = None,
     hidden: bool | None = None,
@@ -61,6 +62,7 @@ def open_judge(
         kv: How keys and values are kept; part of the judge's identity.
         split: How several devices share a model.
         repack: Whether weights are laid out anew for the processor.
+        exact: Whether answers are independent of what else is asked, to the last bit.
         profile: See `LlamaJudge`.
         prefix_bytes: See `LlamaJudge`; no matter for other judges.
         hidden: Whether verdicts keep the model's last hidden state, see `LlamaJudge`.
@@ -88,6 +90,7 @@ def open_judge(
         "kv": kv,
         "split": split,
         "repack": repack,
+        "exact": exact,
     }
     engine = {setting: value for setting, value in engine.items() if value is not None}
     others = {"window": window, "chat": chat, "profile": profile, "hidden": hidden}

@@ -15,7 +15,7 @@ TOLERANCE = 0.06
 The low bits of logits depend on the shape of the batch they were computed in, and on which of its kernels
 llama.cpp takes for it. Measured with the default model over eight checks: up to 0.054 between batches of 32
 and 512 tokens, and between repacked and plain weights. A probability this close to the decision threshold
-is marked, since it could turn elsewhere; from the cache it never turns.
+is marked, since it could turn elsewhere; from the cache it never turns, nor on one machine with `exact`.
 """
 
 

@@ -129,6 +129,7 @@ class JudgeConfig(Closed):
     kv: Literal["f16", "q8_0"] | None = None
     split: Literal["layer", "row", "none"] | None = None
     repack: bool | None = None
+    exact: bool | None = None
     profile: Name | None = None
     hidden: bool | None = None
     calibration: Name | None = None

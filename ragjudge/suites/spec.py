@@ -22,8 +22,8 @@ SERVER_SETTINGS = (
 
 
 LLAMA_SETTINGS = (
-    "window", "chat", "threads", "gpu_layers", "batch", "flash_attention", "kv", "split", "repack", "profile",
-    "hidden",
+    "window", "chat", "threads", "gpu_layers", "batch", "flash_attention", "kv", "split", "repack", "exact",
+    "profile", "hidden",
 )  # fmt: skip
 """Settings of a judge in this process."""
 
@@ -47,6 +47,7 @@ class JudgeSpec(Record):
         kv: How keys and values are kept, ``f16`` or ``q8_0``; None = ``f16``.
         split: How several devices share a model: ``layer``, ``row`` or ``none``; None = ``layer``.
         repack: Whether weights are laid out anew for the processor; None = they are not.
+        exact: Whether answers are independent of what else is asked, to the last bit; None = they are not.
         profile: How a model that was trained to check texts is asked, or ``none``; None = as it is known.
         hidden: Whether answers keep the model's last hidden state, for calibrations that read it; None = no.
         calibration: ``shipped``, ``none`` or a file, as written; None = what the suite says for all judges.
@@ -63,6 +64,7 @@ class JudgeSpec(Record):
     kv: Literal["f16", "q8_0"] | None = None
     split: Literal["layer", "row", "none"] | None = None
     repack: bool | None = None
+    exact: bool | None = None
     profile: str | None = None
     hidden: bool | None = None
     calibration: str | None = None

@@ -15,6 +15,7 @@ from ragjudge.cache.memory import MemoryStore
 from ragjudge.gguf.locate import locate
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
+from ragjudge.judges.llama.settings import EngineSettings
 from ragjudge.judges.steps import Tokens
 from ragjudge.judges.trie import plan
 from ragjudge.metrics.registry import make_metric, metric_names
@@ -83,11 +84,18 @@ class LoadedJudge:
     Args:
         path: The model file.
         prefix_bytes: As for `LlamaJudge`.
+        exact: See `EngineSettings`.
     """
 
-    def __init__(self, path: str, *, prefix_bytes: int | None) -> None:
+    def __init__(self, path: str, *, prefix_bytes: int | None, exact: bool = False) -> None:
         located = locate(Path(path))
-        self.judge = LlamaJudge(path, Path(path), entry=located.entry, prefix_bytes=prefix_bytes)
+        self.judge = LlamaJudge(
+            path,
+            Path(path),
+            entry=located.entry,
+            prefix_bytes=prefix_bytes,
+            settings=EngineSettings(exact=exact),
+        )
         self.judge.identity()  # reads the whole file the first time, which no run should pay for
         list(self.judge.ask([WARM_UP]))
         use_everything()

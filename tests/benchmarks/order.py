@@ -1,4 +1,7 @@
-"""The same sample first, last, alone, and half of it cached: are its verdicts the same?"""
+"""The same sample first, last, alone, and half of it cached: are its verdicts the same?
+
+Within the tolerance they must be; with `exact` to the last digit.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,11 @@ def run(bench: Bench) -> Section:
     if sliding is not None:
         runs.append((SLIDING, sliding, SLIDING_WORDS))
     for name, model, words in runs:
-        arguments = {"model": str(model), "rows": rows, "words": words}
-        apart = partial(measure_apart, f"{__name__}:judge", arguments)
-        found = bench.measure(f"{NAME}/{name}", arguments, apart)
-        lines += figures(found, name, rows)
+        for way in ("usual", "exact"):
+            arguments = {"model": str(model), "rows": rows, "words": words, "exact": way == "exact"}
+            apart = partial(measure_apart, f"{__name__}:judge", arguments)
+            found = bench.measure(f"{NAME}/{name}-{way}", arguments, apart)
+            lines += figures(found, name if way == "usual" else f"{name}, exact", rows)
     if sliding is None:
         lines.append(plain(f"{SLIDING}: not here", 0, note=f"ragjudge models pull {SLIDING}"))
     return Section(NAME, TITLE, lines)
@@ -50,8 +54,9 @@ def figures(found: dict[str, Any], name: str, rows: int) -> list[Figure]:
     from ragjudge.prompts.answers import TOLERANCE
 
     about = f"{found['items']} verdicts over {found['context_tokens']} tokens of contexts"
+    limit = 0.0 if found["exact"] else TOLERANCE
     lines = [
-        at_most(f"{name}: {what}", found["differences"][key], TOLERANCE, note=about)
+        at_most(f"{name}: {what}", found["differences"][key], limit, note=about)
         for key, what in (
             ("first", "largest change of a probability, row 1 against alone"),
             ("last", f"… row {rows} against alone"),
@@ -59,16 +64,17 @@ def figures(found: dict[str, Any], name: str, rows: int) -> list[Figure]:
         )
     ]
     note = f"{found['marginal']} of them within {TOLERANCE} of the threshold"
-    return [*lines, exactly(f"{name}: changed verdicts", found["changed"], 0, note=note)]
+    seconds = plain(f"{name}: {rows} rows", found["seconds"], "s")
+    return [*lines, exactly(f"{name}: changed verdicts", found["changed"], 0, note=note), seconds]
 
 
-def judge(model: str, rows: int, words: int) -> dict[str, Any]:
+def judge(model: str, rows: int, words: int, exact: bool) -> dict[str, Any]:
     """Judge one sample in four surroundings."""
     from ragjudge.cache.memory import MemoryStore
     from ragjudge.records import Sample
     from tests.benchmarks import loaded
 
-    judge = loaded.LoadedJudge(model, prefix_bytes=0)
+    judge = loaded.LoadedJudge(model, prefix_bytes=0, exact=exact)
     # Whole contexts: prompts with long common beginnings, and longer than what attention slides over, are
     # what the surroundings could change.
     target = loaded.cell(_target(words), METRICS, evidence="whole")
@@ -99,6 +105,8 @@ def judge(model: str, rows: int, words: int) -> dict[str, Any]:
         "context_tokens": sum(map(judge.count, target.sample.contexts or ())),
         "differences": differences,
         "changed": changed,
+        "exact": exact,
+        "seconds": runs["last"][0].judging,
         "marginal": sum(item.marginal for score in scores for item in score.items),
         "model": Path(model).name,
     }

@@ -36,7 +36,7 @@ from ragjudge.text.splitting import Splitting
 
 SERVER_IN = {"base_url", "model", "identity", "strategy", "extra"}
 SERVER_OUT = {"api_key_env", "accept_models", "max_tokens", "concurrency", "timeout", "retries"}
-ENGINE = {"threads", "gpu_layers", "batch", "flash_attention", "split", "repack"}
+ENGINE = {"threads", "gpu_layers", "batch", "flash_attention", "split", "repack", "exact"}
 PREFIXES = {"prefix_store", "prefix_bytes"}
 PLACES = {"cache", "replay", "bundle"}
 CALIBRATION = {"calibration"}

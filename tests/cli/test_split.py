@@ -96,6 +96,7 @@ def test_the_judge_s_cuts_are_kept_and_replayed(tmp_path: Path) -> None:
         (["--judge", "fake"], "--judge belongs to --claims judge"),
         (["--bundle", "b.rjz"], "--bundle belongs to --claims judge"),
         (["--claims", "clause", "--no-repack"], "--no-repack belongs to --claims judge"),
+        (["--claims", "clause", "--no-hidden"], "--no-hidden belongs to --claims judge"),
         (["--gpu-layers", "0"], "--gpu-layers belongs to --claims judge"),
         ([*FAKE, "--calibration", "none"], "no verdict is asked for"),
     ],

@@ -22,6 +22,7 @@ ENGINE: dict[str, Any] = {
     "kv": "q8_0",
     "split": "none",
     "repack": True,
+    "exact": True,
     "hidden": True,
 }
 
@@ -41,6 +42,7 @@ def test_every_engine_setting_reaches_the_engine() -> None:
     [
         {"kv": "f16"},
         {"repack": True},
+        {"exact": True},
         {"profile": "lynx"},
         {"chat": "plain"},
         {"window": 100},
@@ -77,7 +79,7 @@ def test_a_suite_names_every_setting(tmp_path: Path) -> None:
     suite = tmp_path / "suite.yaml"
     suite.write_text(
         "judge: {id: m/a.gguf, threads: 3, gpu_layers: 2, batch: 64, flash_attention: on, kv: q8_0,\n"
-        "  split: none, repack: true, profile: lynx, window: 512, hidden: true}\n"
+        "  split: none, repack: true, exact: true, profile: lynx, window: 512, hidden: true}\n"
         "assert: [{type: faithfulness}]\n"
         "tests: [{vars: {answer: A., context: C.}}]\n",
         encoding="utf-8",

@@ -303,7 +303,7 @@ def test_a_calibration_is_for_one_set_or_for_all() -> None:
     [
         ("prefixes", {"samples": 2}),
         ("long", {"tokens": 2000, "fit": None}),
-        ("order", {"rows": 3, "words": 200}),
+        ("order", {"rows": 3, "words": 200, "exact": True}),
     ],
 )
 def test_what_long_contexts_cost_is_measured_with_contexts_shown_whole(
@@ -316,7 +316,7 @@ def test_what_long_contexts_cost_is_measured_with_contexts_shown_whole(
         """The model would be asked now."""
 
     class NoModel:
-        def __init__(self, path: str, *, prefix_bytes: int | None) -> None:
+        def __init__(self, path: str, *, prefix_bytes: int | None, exact: bool = False) -> None:
             pass
 
         def count(self, text: str) -> int:

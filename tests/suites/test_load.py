@@ -304,8 +304,8 @@ METRICS = "answer_relevancy, context_precision, context_recall, context_relevanc
             (
                 ": judge: unknown key 'windw'. Did you mean 'window'? "
                 "Accepted: accept_models, api_key_env, base_url, batch, calibration, chat, concurrency, "
-                "extra, flash_attention, gpu_layers, hidden, id, identity, kv, max_tokens, model, profile, "
-                "repack, retries, split, strategy, threads, timeout, window."
+                "exact, extra, flash_attention, gpu_layers, hidden, id, identity, kv, max_tokens, model, "
+                "profile, repack, retries, split, strategy, threads, timeout, window."
             ),
         ),
         (

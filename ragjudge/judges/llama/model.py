@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ragjudge.judges.alone import plan_alone
 from ragjudge.judges.llama.chat import ChatFormat, Neutraliser
 from ragjudge.judges.llama.hidden import Hidden, kept_state
 from ragjudge.judges.llama.labels import LabelTokens, probe_labels, read_labels
@@ -130,14 +131,14 @@ class Model:
                 yield tokens, _Read(self, output)
         except NativeError:
             # One bad batch must not cost the others their answers: the rest is asked one by one.
-            for tokens in list(waiting):
-                yield tokens, self._single(tokens)
+            for tokens, mark in waiting.items():
+                yield tokens, self._single(tokens, mark)
 
-    def _single(self, tokens: Tokens) -> _Read:
+    def _single(self, tokens: Tokens, mark: int) -> _Read:
         from ragjudge.judges.llama.native import NativeError
 
         try:
-            ((_, output),) = self._run({tokens: 0}, count_minimum=False)
+            ((_, output),) = self._run({tokens: mark}, count_minimum=False)
         except NativeError as error:
             return _Read(self, None, f"llama.cpp could not decode the prompt: {error}")
         return _Read(self, output)
@@ -153,7 +154,8 @@ class Model:
             for prompt, length in zip(prompts, lengths, strict=True)
             if length and self._states is not None and self._states.holds(prompt[:length])
         }
-        steps = plan(prompts, limits, marks=lengths, kept=kept)
+        planned = plan_alone if engine.settings.exact else plan
+        steps = planned(prompts, limits, marks=lengths, kept=kept)
         if count_minimum:
             self.usage.tokens_minimum += steps.nodes
         decoded, lost = engine.tokens_decoded, engine.tokens_not_restored
@@ -168,8 +170,11 @@ class Model:
             self.usage.tokens_restored += max(0, restored - (engine.tokens_not_restored - lost))
 
     def _useful_mark(self, mark: int) -> int:
+        """Return a mark if the plan is to stop there: to keep the state, or because exact answers need it."""
         from ragjudge.judges.llama.prefix_store import LEAST_TOKENS
 
+        if self.engine.settings.exact:
+            return mark
         return mark if self._states is not None and mark >= LEAST_TOKENS else 0
 
     def _output(self, logits: Logits, state: Logits | None) -> _Output:

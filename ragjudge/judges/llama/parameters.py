@@ -71,7 +71,10 @@ def context_parameters(library: Any, settings: EngineSettings, cells: int) -> An
 def state_scope(library: Any, settings: EngineSettings, gpu_layers: int) -> dict[str, Any]:
     """Return the settings on which the bits of a kept state depend."""
     parameters = context_parameters(library, settings, CELLS_PADDING)
+    # Exact states are never mixed with others, nor with those that were decoded in batches of another size.
+    exact = {"exact": settings.batch} if settings.exact else {}
     return {
+        **exact,
         "gpu_layers": gpu_layers,
         "split": settings.split,
         "repack": settings.repack,

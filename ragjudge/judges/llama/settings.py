@@ -38,6 +38,9 @@ class EngineSettings:
             AVX-512 (VNNI, BF16): prompts of the default model 150 tokens/s without it and 105 with it,
             qwen2.5-coder-0.5b 266 and 255, gemma-3-270m 747 and 739; generation 19.7 and 22.1, 38.6 and
             39.7, 60.0 and 62.3. Verdicts are prompts, so it is off.
+        exact: Whether a prompt is decoded apart from all others but for its beginning, so that its answer is
+            the same to the last bit whatever else is asked and whatever is cached; see `judges.alone`. It
+            takes longer. The same holds for one machine, build and `batch` only.
         hidden: Whether the last hidden state is read beside the logits, which takes a batch of its own for
             the last tokens of prompts.
 
@@ -53,6 +56,7 @@ class EngineSettings:
     kv: KvType = "f16"
     split: Split = "layer"
     repack: bool = False
+    exact: bool = False
     hidden: bool = False
 
     def __post_init__(self) -> None:
