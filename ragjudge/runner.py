@@ -15,6 +15,7 @@ from ragjudge import __version__
 from ragjudge.cache.caching_judge import CallsMissingError, replay_miss
 from ragjudge.cache.protocol import CountedJudge
 from ragjudge.errors import DataError, PromptTooLongError
+from ragjudge.metrics.base import TwoModeMetric
 from ragjudge.metrics.summary import summarise
 from ragjudge.metrics.uncertainty import is_undecided
 from ragjudge.planning import (
@@ -330,10 +331,22 @@ def _row(cell: Cell, scores: dict[str, Score]) -> Row:
         output=cell.sample.output,
         contexts=cell.sample.contexts,
         expected=cell.sample.expected,
+        language=_language(cell),
         passed=passed,
         error=cell.error,
         scores=ordered,
     )
+
+
+def _language(cell: Cell) -> str | None:
+    """Return the language that a row must name to be cut in the same way again; None = none need be named.
+
+    Metrics of one row that were told different ones leave it open: no row could name them all.
+    """
+    if cell.sample.language is not None:
+        return cell.sample.language
+    told = {task.metric.told_language for task in cell.tasks if isinstance(task.metric, TwoModeMetric)}
+    return told.pop() if len(told) == 1 else None
 
 
 def _skipped(task: Task, error: str) -> Score:

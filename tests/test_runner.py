@@ -13,6 +13,7 @@ from ragjudge.judges.fake import FakeJudge
 from ragjudge.metrics.registry import make_metric
 from ragjudge.records import Call, CallFailure, Check, Outcome, Report, Sample
 from ragjudge.runner import WINDOW_CALLS, Cell, Runner, Task
+from ragjudge.text.splitting import Splitting
 from tests.observers import CountingObserver
 
 MOON = ("Apollo 11 landed on the Moon on 20 July 1969.",)
@@ -140,6 +141,29 @@ def test_a_system_under_test_that_fails_fails_its_row_and_no_other() -> None:
     assert (score.status, score.passed, score.reason) == ("skipped", False, "p raised ValueError.")
     assert report.rows[0].scores["faithfulness"].status == "scored"
     assert (report.passed, report.coverage) == (False, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("own", "told", "named"),
+    [
+        (None, ("english", "english"), None),
+        (None, ("german", "german"), "german"),
+        (None, ("german", "english"), None),
+        ("french", ("german", "english"), "french"),
+        ("english", ("german", "german"), "english"),
+    ],
+)
+def test_a_row_names_the_one_language_in_which_its_texts_were_cut(
+    own: str | None, told: tuple[str, ...], named: str | None
+) -> None:
+    row = sample().model_copy(update={"language": own})
+    names = ("faithfulness", "context_recall")
+    tasks = (
+        Task(name, make_metric(name, splitting=Splitting(language)), row, 0.5)
+        for name, language in zip(names, told, strict=True)
+    )
+    (graded,) = grade([Cell(row, tuple(tasks))], FakeJudge()).rows
+    assert graded.language == named
 
 
 def test_a_replay_miss_names_row_metric_template_and_difference() -> None:

@@ -198,6 +198,12 @@ class TwoModeMetric(ABC):
         """What it measures, in one sentence: the first line of its class."""
         return (type(self).__doc__ or "").partition("\n")[0]
 
+    @property
+    def told_language(self) -> str | None:
+        """The language it cuts texts in whose sample names none; None = English, which needs no telling."""
+        told = self.splitting.language
+        return None if told == DEFAULT_SPLITTING.language else told
+
     def splitting_of(self, sample: Sample) -> Splitting:
         """Return how the texts of a sample are cut."""
         splitting = self.splitting.in_language(sample.language)

@@ -13,6 +13,9 @@ from ragjudge.records.scores import Score
 LEAST_COVERAGE = 0.9
 """Smallest share of scores that must be graded for a run to mean anything."""
 
+_RARE = frozenset({"language"})
+"""Fields of a row that are written only when there is something in them."""
+
 
 class JudgeInfo(Record):
     """A judge as a report names it.
@@ -83,6 +86,8 @@ class MetricSummary(Record):
 class Row(Record):
     """One cell of a report: a sample with its scores. Holds nothing that changes from run to run.
 
+    Graded again it is the same cell: `datasets.columns` reads its fields.
+
     Attributes:
         id: Name of the sample.
         provider: Name of the provider that produced the output; None for a recorded one.
@@ -90,6 +95,8 @@ class Row(Record):
         output: The answer.
         contexts: The chunks.
         expected: The reference answer.
+        language: What its texts were cut in: the row's own, else the one that all its metrics were told. None
+            = English, or metrics that were told different ones. In JSON only when there is one.
         passed: False when a score failed; True when at least one passed and none failed; else None.
         error: Why the row could not be graded at all.
         scores: By label, in the order of the suite.
@@ -101,9 +108,14 @@ class Row(Record):
     output: str | None = None
     contexts: tuple[str, ...] | None = None
     expected: str | None = None
+    language: str | None = None
     passed: bool | None = None
     error: str | None = None
     scores: dict[str, Score]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as plain JSON data, in the order of its fields."""
+        return _without_the_rare(self.model_dump(mode="json"))
 
 
 class Report(Record):
@@ -134,7 +146,13 @@ class Report(Record):
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON data, in the order of its fields."""
-        return self.model_dump(mode="json")
+        data = self.model_dump(mode="json")
+        return {**data, "rows": [_without_the_rare(row) for row in data["rows"]]}
+
+
+def _without_the_rare(row: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what few rows have: the others are written as they always were, and as short."""
+    return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
 def coverage_of(rows: Sequence[Row]) -> float | None:

@@ -44,7 +44,7 @@ def render_rows(report: Report) -> str:
 
 def render_row(row: Row) -> str:
     """Return one row as one JSON document with its line end."""
-    data = row.model_dump(mode="json")
+    data = row.to_json()
     return _document(lambda ascii_only: _dumps(data, ascii_only))
 
 
