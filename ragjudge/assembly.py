@@ -96,12 +96,12 @@ def _outputs(
 ) -> Iterator[tuple[Sample, str | None, str | None]]:
     """Yield the sample as each provider answers it, with the provider's name and its failure.
 
-    A recorded output names no provider.
+    A recorded output has the provider that its row names, if any.
     """
     if not providers:
-        yield sample, None, None
+        yield sample, sample.provider, None
     for index, provider in enumerate(providers):
-        name = None if provider.name == RECORDED else provider.name
+        name = sample.provider if provider.name == RECORDED else provider.name
         try:
             produced = provider.produce(sample)
         except ProviderError as error:
@@ -109,7 +109,7 @@ def _outputs(
         if isinstance(produced, ProviderFailure):
             yield sample, name, produced.reason
         else:
-            yield with_output(sample, produced), name, None
+            yield with_output(sample, produced, name), name, None
 
 
 def _task(sample: Sample, spec: AssertionSpec, judge: str, splitting: Splitting) -> Task:

@@ -124,11 +124,11 @@ def evaluate(
     if not scorers:
         raise UsageError("evaluate needs scorers, e.g. scorers=['faithfulness'].")
     if isinstance(dataset, (str, os.PathLike)):
-        samples = load_samples(Path(dataset))
+        samples = load_samples(Path(dataset), recorded=agent_fn is None)
     elif isinstance(dataset, Mapping) or not isinstance(dataset, Iterable):
         raise UsageError(f"dataset is {describe(dataset)}; accepted: rows, or the path of a data file.")
     else:
-        samples = samples_from_rows(dataset)
+        samples = samples_from_rows(dataset, recorded=agent_fn is None)
     if not samples:
         raise UsageError("evaluate needs a dataset with at least one row.")
     told = given_options(
@@ -208,13 +208,14 @@ def _cell(
     from ragjudge.runner import Cell, Task
     from ragjudge.suites.labels import unique_labels
 
-    error = None
+    name, error = sample.provider, None
     if provider is not None:
+        name = provider.name
         produced = provider.produce(sample)
         if isinstance(produced, ProviderFailure):
             error = produced.reason
         else:
-            sample = with_output(sample, produced)
+            sample = with_output(sample, produced, name)
     if sample.contexts is None and common is not None:
         sample = sample.model_copy(update={"contexts": common})
     labels = unique_labels([scorer.name for scorer in scorers])
@@ -222,4 +223,4 @@ def _cell(
         Task(label, scorer.metric, sample, scorer.threshold, scorer.on_empty, key)
         for label, scorer, key in zip(labels, scorers, judge_of, strict=True)
     )
-    return Cell(sample, tasks, provider=None if provider is None else provider.name, error=error)
+    return Cell(sample, tasks, provider=name, error=error)

@@ -53,7 +53,11 @@ def grade(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Grade the rows of DATA (.jsonl, .json or .csv) with one or more metrics."""
+    """Grade the rows of DATA (.jsonl, .json or .csv) with one or more metrics.
+
+    DATA may be the report of another run (.json, or .jsonl rows). Its rows stay those of their providers; how
+    they were graded is not read.
+    """
     from ragjudge.cache.panel import Seating
     from ragjudge.cli.grading import grade_cells
     from ragjudge.datasets.load import load_samples
@@ -91,6 +95,7 @@ def grade(
                 )
                 for metric in metrics
             ),
+            provider=sample.provider,
         )
         for sample in samples
     ]

@@ -81,6 +81,9 @@ DIALECTS = (
 FIELDS = ("input", "output", "contexts", "expected")
 ID_NAMES = ("id", "query_id")
 LANGUAGE_NAME = "language"
+RESULT_NAMES = ("provider", "passed", "error", "scores")
+"""What a row of a report has beside its texts. A row with all of them is one; elsewhere they are metadata."""
+
 CHUNK_TEXT_NAMES = ("text", "content", "page_content")
 
 ACCEPTED: dict[str, tuple[str, ...]] = {
@@ -104,7 +107,7 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
     """Make a sample of a row.
 
     A value of null is not given, nor is a blank language. What is no field goes to the metadata, when JSON
-    has a word for it.
+    has a word for it; of the row of a report the results go nowhere.
 
     Args:
         row: The row; a mapping under ``vars`` is taken for the row's own columns.
@@ -118,11 +121,14 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
     columns = _columns(row, where)
     fields = read_fields(columns, where=where)
     id_name = next((name for name in ID_NAMES if columns.get(name) is not None), None)
-    used = {name for name in columns if name in _FIELD_OF} - _asides(columns) | {LANGUAGE_NAME, id_name}
+    results = _results(columns)
+    read = {LANGUAGE_NAME, id_name, *results}
+    used = {name for name in columns if name in _FIELD_OF} - _asides(columns) | read
     metadata = _metadata({name: value for name, value in columns.items() if name not in used}, where)
     return Sample(
         id=f"row-{index}" if id_name is None else _id(columns[id_name], f"{where}: {id_name!r}"),
         language=_language(columns.get(LANGUAGE_NAME), f"{where}: {LANGUAGE_NAME!r}"),
+        provider=_text_or_none(results.get("provider"), f"{where}: 'provider'"),
         metadata=metadata,
         **fields,
     )
@@ -257,6 +263,16 @@ def _id(value: Any, what: str) -> str:
 def _language(value: Any, what: str) -> str | None:
     name = "" if value is None else text_of(value, what)
     return language_name(name, where=what) if name.strip() else None
+
+
+def _results(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row of a report says beside its sample; nothing for any other row."""
+    of_report = isinstance(columns.get("scores"), Mapping) and all(name in columns for name in RESULT_NAMES)
+    return {name: columns[name] for name in RESULT_NAMES} if of_report else {}
+
+
+def _text_or_none(value: Any, what: str) -> str | None:
+    return None if value is None else text_of(value, what)
 
 
 def _metadata(rest: Mapping[str, Any], where: str) -> dict[str, JsonValue]:

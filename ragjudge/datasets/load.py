@@ -14,35 +14,39 @@ from ragjudge.records import Sample
 from ragjudge.text.languages import language_name
 
 
-def load_samples(path: str | Path) -> tuple[Sample, ...]:
-    """Read a data file: ``.jsonl``, ``.json`` or ``.csv``.
+def load_samples(path: str | Path, *, recorded: bool = True) -> tuple[Sample, ...]:
+    """Read a data file: ``.jsonl``, ``.json`` or ``.csv``. The report of another run is one too.
+
+    Args:
+        path: The file.
+        recorded: See `Ids`.
 
     Raises:
         DataError: The file cannot be read, a row cannot be a sample, or two rows have the same id.
         UnknownNameError: The splitter does not know a row's language.
     """
-    ids = Ids()
+    ids = Ids(recorded=recorded)
     return tuple(ids.sample(found) for found in read_rows(Path(path)))
 
 
 def samples_from_rows(
-    rows: Iterable[Mapping[str, Any] | Sample], *, where: str = "dataset"
+    rows: Iterable[Mapping[str, Any] | Sample], *, where: str = "dataset", recorded: bool = True
 ) -> tuple[Sample, ...]:
     """Make samples of rows that a program holds; a row that is a sample already stays as it is.
 
     Args:
         rows: The rows.
         where: What to call them in messages.
+        recorded: See `Ids`.
 
     Raises:
         DataError: A row cannot be a sample, or two rows have the same id.
         UnknownNameError: The splitter does not know a row's language.
     """
-    return tuple(_samples(rows, where))
+    return tuple(_samples(rows, where, Ids(recorded=recorded)))
 
 
-def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str) -> Iterator[Sample]:
-    ids = Ids()
+def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str, ids: Ids) -> Iterator[Sample]:
     for index, row in enumerate(rows):
         place = f"{where}[{index}]"
         if isinstance(row, Sample):
@@ -56,10 +60,16 @@ def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str) -> Iterator
 
 
 class Ids:
-    """Numbers the rows of one run, and refuses a second row of the same id."""
+    """Numbers the rows of one run, and refuses a second row of the same id.
 
-    def __init__(self) -> None:
-        self._places: dict[str, str] = {}
+    Args:
+        recorded: The rows' own outputs are graded: those of two providers to one row are then two rows. Where
+            the outputs are produced anew, both would get the same one.
+    """
+
+    def __init__(self, *, recorded: bool = True) -> None:
+        self._recorded = recorded
+        self._places: dict[tuple[str, str | None], str] = {}
 
     def sample(self, found: Found) -> Sample:
         """Make a sample of the next row.
@@ -77,8 +87,9 @@ class Ids:
         Raises:
             DataError: The id is taken.
         """
-        if sample.id in self._places:
-            first = self._places[sample.id]
-            raise DataError(f"{where}: the id {sample.id!r} is taken by {first}; ids must differ.")
-        self._places[sample.id] = where
+        key = (sample.id, sample.provider if self._recorded else None)
+        if key in self._places:
+            name = repr(sample.id) if key[1] is None else f"{sample.id!r} of {sample.provider!r}"
+            raise DataError(f"{where}: the id {name} is taken by {self._places[key]}; ids must differ.")
+        self._places[key] = where
         return sample

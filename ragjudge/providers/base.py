@@ -84,7 +84,8 @@ class Provider(Protocol):
         """
 
 
-def with_output(sample: Sample, produced: ProducedOutput) -> Sample:
-    """Return the sample with what was produced; contexts that the row itself gives win."""
+def with_output(sample: Sample, produced: ProducedOutput, provider: str | None) -> Sample:
+    """Return the sample with what a provider produced; contexts that the row itself gives win."""
     contexts = produced.contexts if sample.contexts is None else sample.contexts
-    return sample.model_copy(update={"output": produced.output, "contexts": contexts})
+    update = {"output": produced.output, "contexts": contexts, "provider": provider}
+    return sample.model_copy(update=update)

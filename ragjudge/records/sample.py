@@ -14,12 +14,14 @@ class Sample(Record):
     empty. The two differ: a missing field is bad data, an empty one is a case to be graded as such.
 
     Attributes:
-        id: Name of the row, unique within a run.
+        id: Name of the row, unique within a run, or among the recorded outputs of one provider.
         input: The question.
         output: The answer of the system under test.
         contexts: The retrieved chunks, in rank order.
         expected: The reference answer.
         language: What its texts are written in; None = what the metric is told.
+        provider: Name of the provider that produced the output; None for a recorded one, unless it is from
+            the report of another run.
         metadata: Whatever else the row carried; never shown to a judge.
     """
 
@@ -29,4 +31,5 @@ class Sample(Record):
     contexts: tuple[str, ...] | None = None
     expected: str | None = None
     language: str | None = None
+    provider: str | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)

@@ -13,7 +13,7 @@ from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import plain_json
 from ragjudge.errors import ConfigError, DataError, UnknownNameError, nearest
 from ragjudge.metrics.registry import canonical_name, metric_names
-from ragjudge.providers.base import ProviderSpec, service_of
+from ragjudge.providers.base import RECORDED, ProviderSpec, service_of
 from ragjudge.records import Sample
 from ragjudge.suites.config import (
     AssertionConfig,
@@ -98,7 +98,7 @@ class _Loader:
         }
         self._general, self._of_metric = self._read_defaults()
         self._metric_of_label: dict[str, tuple[str, str]] = {}
-        self._ids = Ids()
+        self._ids = Ids(recorded=all(provider.id == RECORDED for provider in config.providers or ()))
 
     def suite(self) -> Suite:
         """Resolve everything."""

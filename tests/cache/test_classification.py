@@ -73,7 +73,7 @@ IN: dict[Any, set[str]] = {
 
 OUT: dict[Any, set[str]] = {
     Template: {"reply_schema"},  # says the same as `grammar`, for judges that know none
-    Sample: {"id", "metadata"},
+    Sample: {"id", "provider", "metadata"},
     AssertionSpec: {"label", "threshold", "on_empty"},
     JudgeSpec: {"id", "path"} | CALIBRATION | ENGINE | PREFIXES | SERVER_OUT,
     HttpSettings: SERVER_OUT,
@@ -136,7 +136,7 @@ def test_what_a_row_says_is_in_the_key(metric: str, changes: dict[str, Any]) -> 
 
 
 def test_how_a_row_is_called_is_not_in_the_key() -> None:
-    other = SAMPLE.model_copy(update={"id": "two", "metadata": {"a": 1}})
+    other = SAMPLE.model_copy(update={"id": "two", "provider": "rag", "metadata": {"a": 1}})
     assert keys(SAMPLE, "f" * 64) == keys(other, "f" * 64)
 
 

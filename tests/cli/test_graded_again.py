@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragjudge.cli.main import run
+
+if TYPE_CHECKING:
+    import pytest
 
 GERMAN = "Es wurde am 3. Oktober 1990 gebaut."  # two sentences to whoever takes it for English
 
@@ -36,3 +39,62 @@ def test_texts_are_cut_in_the_language_of_the_first_time(tmp_path: Path) -> None
     assert second.read_bytes() == first.read_bytes()
     grade(data, third)
     assert "language" not in read(third)[0]
+
+
+SYSTEMS = """\
+def one(question):
+    if question == "lost":
+        raise KeyError("no index")
+    return {"output": "A first answer.", "contexts": ["A first answer."]}
+
+def two(question):
+    return {"output": "Another one.", "contexts": ["A first answer."]}
+"""
+SUITE = """\
+judge: fake
+providers: [python:systems.py:one, python:systems.py:two]
+dataset: rows.jsonl
+assert: [{type: faithfulness}]
+"""
+
+
+def run_suite(folder: Path, *rows: dict[str, Any]) -> tuple[Path, Path]:
+    """Return the rows and the report of a suite with two systems."""
+    write(folder / "rows.jsonl", *rows)
+    (folder / "systems.py").write_text(SYSTEMS, encoding="utf-8")
+    (folder / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    lines, report = folder / "results.jsonl", folder / "report.json"
+    run(["run", str(folder / "suite.yaml"), "--no-cache", "-q", "-o", str(lines), "-o", str(report)])
+    return lines, report
+
+
+def test_the_rows_of_two_systems_stay_those_of_two_systems(tmp_path: Path) -> None:
+    lines, report = run_suite(tmp_path, {"id": "a", "question": "Who?"}, {"id": "b", "question": "What?"})
+    assert [(row["id"], row["provider"]) for row in read(lines)] == [
+        ("a", "python:systems.py:one"), ("a", "python:systems.py:two"),
+        ("b", "python:systems.py:one"), ("b", "python:systems.py:two"),
+    ]  # fmt: skip
+    for number, data in enumerate((lines, report)):
+        again = tmp_path / f"again-{number}.jsonl"
+        assert grade(data, again) == 1
+        assert again.read_bytes() == lines.read_bytes()
+
+
+def test_a_suite_without_systems_grades_the_rows_of_a_report_too(tmp_path: Path) -> None:
+    lines, _ = run_suite(tmp_path, {"id": "a", "question": "Who?"})
+    suite = tmp_path / "recorded.yaml"
+    suite.write_text("judge: fake\ndataset: results.jsonl\nassert: [type: faithfulness]\n", encoding="utf-8")
+    again = tmp_path / "again.jsonl"
+    assert run(["run", str(suite), "--no-cache", "-q", "-o", str(again)]) == 1
+    assert again.read_bytes() == lines.read_bytes()
+
+
+def test_rows_of_two_systems_cannot_be_answered_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, _ = run_suite(tmp_path, {"id": "a", "question": "Who?"})
+    lines.replace(tmp_path / "rows.jsonl")
+    capsys.readouterr()
+    assert run(["run", str(tmp_path / "suite.yaml"), "--no-cache"]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "rows.jsonl, line 2: the id 'a' is taken by" in error

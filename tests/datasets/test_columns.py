@@ -115,6 +115,20 @@ def test_a_column_that_json_has_no_word_for_is_left_out() -> None:
     assert sample({"input": "Q?", "client": object(), "odd": {1: 2}}).metadata == {}
 
 
+def test_a_row_of_a_report_is_the_sample_that_was_graded() -> None:
+    row = {"provider": "rag", "input": "Q?", "passed": True, "error": None, "scores": {}}
+    assert sample(row) == Sample(id="row-3", input="Q?", provider="rag")
+    assert sample({**row, "provider": None}) == Sample(id="row-3", input="Q?")
+    with pytest.raises(DataError, match=r"line 3: 'provider' is the number 1; accepted: text\."):
+        sample({**row, "provider": 1})
+
+
+@pytest.mark.parametrize("scores", [[], None, {"passed": True}])
+def test_columns_that_are_called_as_in_a_report_are_metadata_elsewhere(scores: Any) -> None:
+    row = {"provider": "rag", "error": "none", "scores": scores}
+    assert sample(row) == Sample(id="row-3", metadata=row)
+
+
 @pytest.mark.parametrize(
     ("given", "language"),
     [("german", "german"), ("DE", "german"), (None, None), ("", None), (" ", None)],

@@ -227,6 +227,15 @@ def test_rows_of_a_program_become_samples() -> None:
     assert samples_from_rows([own, {"question": "b"}]) == (own, Sample(id="row-2", input="b"))
 
 
+def test_recorded_outputs_of_two_providers_are_two_rows() -> None:
+    rows = [Sample(id="a"), Sample(id="a", provider="one"), Sample(id="a", provider="two")]
+    assert samples_from_rows(rows) == tuple(rows)
+    with pytest.raises(DataError, match=r"dataset\[3\]: the id 'a' of 'two' is taken by dataset\[2\]; ids"):
+        samples_from_rows([*rows, rows[-1]])
+    with pytest.raises(DataError, match=r"dataset\[1\]: the id 'a' is taken by dataset\[0\]; ids"):
+        samples_from_rows(rows, recorded=False)
+
+
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [

@@ -277,9 +277,9 @@ def test_recorded_rows_hand_out_what_they_hold(tmp_path: Path) -> None:
 def test_a_row_s_own_contexts_win() -> None:
     produced = ProducedOutput("new", ("theirs",))
     own = Sample(id="a", output="old", contexts=("own",))
-    assert with_output(own, produced) == Sample(id="a", output="new", contexts=("own",))
-    assert with_output(Sample(id="a", contexts=()), produced).contexts == ()
-    assert with_output(Sample(id="a"), produced).contexts == ("theirs",)
+    assert with_output(own, produced, "f") == Sample(id="a", output="new", contexts=("own",), provider="f")
+    assert with_output(Sample(id="a", contexts=()), produced, "f").contexts == ()
+    assert with_output(Sample(id="a"), produced, "f").contexts == ("theirs",)
 
 
 @pytest.mark.parametrize(
