@@ -96,10 +96,10 @@ def _outputs(
 ) -> Iterator[tuple[Sample, str | None, str | None]]:
     """Yield the sample as each provider answers it, with the provider's name and its failure.
 
-    A recorded output has the provider that its row names, if any.
+    A recorded output has the provider, and the failure, that its row names, if any.
     """
     if not providers:
-        yield sample, sample.provider, None
+        yield sample, sample.provider, sample.error
     for index, provider in enumerate(providers):
         name = sample.provider if provider.name == RECORDED else provider.name
         try:

@@ -208,9 +208,9 @@ def _cell(
     from ragjudge.runner import Cell, Task
     from ragjudge.suites.labels import unique_labels
 
-    name, error = sample.provider, None
+    name, error = sample.provider, sample.error
     if provider is not None:
-        name = provider.name
+        name, error = provider.name, None
         produced = provider.produce(sample)
         if isinstance(produced, ProviderFailure):
             error = produced.reason

@@ -55,8 +55,8 @@ def grade(
 ) -> int:
     """Grade the rows of DATA (.jsonl, .json or .csv) with one or more metrics.
 
-    DATA may be the report of another run (.json, or .jsonl rows). Its rows stay those of their providers; how
-    they were graded is not read.
+    DATA may be the report of another run (.json, or .jsonl rows). Its rows stay those of their providers, and
+    one whose provider failed fails again; how the others were graded is not read.
     """
     from ragjudge.cache.panel import Seating
     from ragjudge.cli.grading import grade_cells
@@ -96,6 +96,7 @@ def grade(
                 for metric in metrics
             ),
             provider=sample.provider,
+            error=sample.error,
         )
         for sample in samples
     ]

@@ -129,6 +129,7 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
         id=f"row-{index}" if id_name is None else _id(columns[id_name], f"{where}: {id_name!r}"),
         language=_language(columns.get(LANGUAGE_NAME), f"{where}: {LANGUAGE_NAME!r}"),
         provider=_text_or_none(results.get("provider"), f"{where}: 'provider'"),
+        error=_text_or_none(results.get("error"), f"{where}: 'error'"),
         metadata=metadata,
         **fields,
     )

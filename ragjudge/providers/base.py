@@ -87,5 +87,5 @@ class Provider(Protocol):
 def with_output(sample: Sample, produced: ProducedOutput, provider: str | None) -> Sample:
     """Return the sample with what a provider produced; contexts that the row itself gives win."""
     contexts = produced.contexts if sample.contexts is None else sample.contexts
-    update = {"output": produced.output, "contexts": contexts, "provider": provider}
+    update = {"output": produced.output, "contexts": contexts, "provider": provider, "error": None}
     return sample.model_copy(update=update)

@@ -22,6 +22,7 @@ class Sample(Record):
         language: What its texts are written in; None = what the metric is told.
         provider: Name of the provider that produced the output; None for a recorded one, unless it is from
             the report of another run.
+        error: Why it has no output, or none to be graded, as the report of another run says; it fails again.
         metadata: Whatever else the row carried; never shown to a judge.
     """
 
@@ -32,4 +33,5 @@ class Sample(Record):
     expected: str | None = None
     language: str | None = None
     provider: str | None = None
+    error: str | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)

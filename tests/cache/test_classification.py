@@ -73,7 +73,7 @@ IN: dict[Any, set[str]] = {
 
 OUT: dict[Any, set[str]] = {
     Template: {"reply_schema"},  # says the same as `grammar`, for judges that know none
-    Sample: {"id", "provider", "metadata"},
+    Sample: {"id", "provider", "error", "metadata"},
     AssertionSpec: {"label", "threshold", "on_empty"},
     JudgeSpec: {"id", "path"} | CALIBRATION | ENGINE | PREFIXES | SERVER_OUT,
     HttpSettings: SERVER_OUT,

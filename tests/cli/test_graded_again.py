@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragjudge import evaluate
 from ragjudge.cli.main import run
+from ragjudge.reports.json import render_rows
 
 if TYPE_CHECKING:
     import pytest
@@ -80,13 +82,40 @@ def test_the_rows_of_two_systems_stay_those_of_two_systems(tmp_path: Path) -> No
         assert again.read_bytes() == lines.read_bytes()
 
 
-def test_a_suite_without_systems_grades_the_rows_of_a_report_too(tmp_path: Path) -> None:
-    lines, _ = run_suite(tmp_path, {"id": "a", "question": "Who?"})
-    suite = tmp_path / "recorded.yaml"
-    suite.write_text("judge: fake\ndataset: results.jsonl\nassert: [type: faithfulness]\n", encoding="utf-8")
+def test_a_row_whose_system_failed_fails_again_and_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, _ = run_suite(tmp_path, {"id": "a", "question": "Who?"}, {"id": "b", "question": "lost"})
     again = tmp_path / "again.jsonl"
-    assert run(["run", str(suite), "--no-cache", "-q", "-o", str(again)]) == 1
+    capsys.readouterr()
+    assert grade(lines, again) == 3  # 3 of 4 rows could be graded
+    assert "b, faithfulness: python:systems.py:one raised KeyError: 'no index'" in capsys.readouterr().err
     assert again.read_bytes() == lines.read_bytes()
+    lost = read(again)[2]
+    assert lost["error"] == lost["scores"]["faithfulness"]["reason"]
+    assert (lost["output"], lost["passed"]) == (None, False)
+    # A row that lacks its output and does not say why is bad data, as in any other file.
+    write(lines, *({**row, "error": None, "provider": None} for row in read(lines) if row["error"]))
+    assert grade(lines, again) == 2
+    assert "b, faithfulness: faithfulness needs output and contexts" in capsys.readouterr().err
+
+
+def test_a_suite_without_systems_grades_the_rows_of_a_report_too(tmp_path: Path) -> None:
+    lines, _ = run_suite(tmp_path, {"id": "a", "question": "Who?"}, {"id": "b", "question": "lost"})
+    for number, providers in enumerate(("", "providers: [recorded]\n")):
+        suite = tmp_path / "recorded.yaml"
+        head = f"judge: fake\n{providers}dataset: results.jsonl\n"
+        suite.write_text(f"{head}assert: [type: faithfulness]\n", encoding="utf-8")
+        again = tmp_path / f"again-{number}.jsonl"
+        assert run(["run", str(suite), "--no-cache", "-q", "-o", str(again)]) == 3
+        assert again.read_bytes() == lines.read_bytes()
+
+
+def test_a_program_grades_the_rows_of_a_report_too(tmp_path: Path) -> None:
+    lines, report = run_suite(tmp_path, {"id": "a", "question": "Who?"}, {"id": "b", "question": "lost"})
+    for dataset in (report, read(lines)):
+        again = evaluate(dataset=dataset, scorers="faithfulness", llm="fake", cache=False)
+        assert render_rows(again.report) == lines.read_text(encoding="utf-8")
 
 
 def test_rows_of_two_systems_cannot_be_answered_anew(

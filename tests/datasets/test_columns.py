@@ -119,6 +119,9 @@ def test_a_row_of_a_report_is_the_sample_that_was_graded() -> None:
     row = {"provider": "rag", "input": "Q?", "passed": True, "error": None, "scores": {}}
     assert sample(row) == Sample(id="row-3", input="Q?", provider="rag")
     assert sample({**row, "provider": None}) == Sample(id="row-3", input="Q?")
+    assert sample({**row, "error": "no index"}) == Sample(
+        id="row-3", input="Q?", provider="rag", error="no index"
+    )
     with pytest.raises(DataError, match=r"line 3: 'provider' is the number 1; accepted: text\."):
         sample({**row, "provider": 1})
 
