@@ -332,6 +332,7 @@ def _row(cell: Cell, scores: dict[str, Score]) -> Row:
         contexts=cell.sample.contexts,
         expected=cell.sample.expected,
         language=_language(cell),
+        metadata=cell.sample.metadata,
         passed=passed,
         error=cell.error,
         scores=ordered,

@@ -72,7 +72,9 @@ def read_graded(
 ) -> Graded:
     """Read graded reports (``.json``) or rows of them (``.jsonl``), and the labels of their rows.
 
-    A row's label stands in the row itself under ``label``, or in a file of its own.
+    A row's label stands in a file of its own, or in the row itself under ``label``. Without such a file it is
+    also found in the metadata, where the column of a graded data file is; but not for an output that a
+    provider produced, since it was not there when the label was given.
 
     Args:
         paths: The reports.
@@ -93,7 +95,7 @@ def read_graded(
     thresholds: set[float] = set()
     unlabelled = long = late = 0
     for path, name in zip(paths, names, strict=True):
-        found = [_row(each) for each in read_rows(path)]
+        found = [_row(each, with_metadata=labels is None) for each in read_rows(path)]
         judges |= {judge.fingerprint: judge for judge in _judges(path)}
         wanted = _score_name([row for _, row, _ in found], score, path)
         kept = 0
@@ -144,17 +146,19 @@ def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{number} rows"
 
 
-def _row(found: Found) -> tuple[str, Row, bool | None]:
-    """Return the place, the row and its own label, if it has one."""
+def _row(found: Found, *, with_metadata: bool) -> tuple[str, Row, bool | None]:
+    """Return the place, the row and its own label, if it has one; see `read_graded`."""
     data = dict(found.row)
-    own = data.pop(_LABEL, None)
+    own, name = data.pop(_LABEL, None), _LABEL
     try:
         row = Row.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the row"
         raise DataError(f"{found.where}: no row of a graded report: {place}: {first['msg']}.") from error
-    return found.where, row, None if own is None else read_label(own, f"{found.where}: {_LABEL!r}")
+    if own is None and with_metadata and row.provider is None:
+        own, name = row.metadata.get(_LABEL), f"metadata.{_LABEL}"
+    return found.where, row, None if own is None else read_label(own, f"{found.where}: {name!r}")
 
 
 def _judges(path: Path) -> list[JudgeInfo]:

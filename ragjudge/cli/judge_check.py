@@ -65,8 +65,8 @@ def check(
     Without LABELS the packaged set is asked: traps and injections in six languages.
 
     LABELS may also be graded reports (.json, or .jsonl rows). Then no judge is asked: a row's score is taken
-    for P, and whether it passed for the decision. Their labels stand in the rows as `label`, or in a file of
-    `id` and `label` that --labels names.
+    for P, and whether it passed for the decision. Their labels stand in the rows as `label` (as do those of
+    the data file, where its own outputs were graded), or in a file of `id` and `label` that --labels names.
     """
     from ragjudge.agreement.checking import packaged_sets, set_names
     from ragjudge.agreement.graded import is_graded

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragjudge.datasets.columns import sample_from_row
 from ragjudge.datasets.readers import Found, read_rows
-from ragjudge.datasets.values import describe
+from ragjudge.datasets.values import describe, plain_json
 from ragjudge.errors import DataError
 from ragjudge.records import Sample
 from ragjudge.text.languages import language_name
@@ -52,6 +52,7 @@ def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str, ids: Ids) -
         if isinstance(row, Sample):
             if row.language is not None:
                 language_name(row.language, where=f"{place}: 'language'")
+            plain_json(row.metadata, f"{place}: 'metadata'")
             yield ids.checked(row, place)
         elif isinstance(row, Mapping):
             yield ids.sample(Found(place, dict(row)))

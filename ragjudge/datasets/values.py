@@ -71,15 +71,18 @@ def plain_json(value: Any, what: str, depth: int = 0) -> JsonValue:
         depth: How deep the value stands.
 
     Raises:
-        DataError: It holds NaN or an infinity, or is nested deeper than `MAX_DEPTH`.
+        DataError: It holds NaN, an infinity or a number too long to be written, or is nested deeper than
+            `MAX_DEPTH`.
         TypeError: It holds something that JSON has no word for.
     """
     if depth > MAX_DEPTH:
         raise DataError(f"{what} is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"{what} holds {value}; accepted: finite numbers, or null for what is missing.")
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, (bool, float)):
         return value
+    if isinstance(value, int):
+        return _writable(value, what)
     if isinstance(value, str):
         return text_of(value, what)
     if isinstance(value, date):
@@ -89,6 +92,14 @@ def plain_json(value: Any, what: str, depth: int = 0) -> JsonValue:
     if isinstance(value, Mapping):
         return {_key(key, what): plain_json(item, what, depth + 1) for key, item in value.items()}
     raise TypeError(type(value).__name__)
+
+
+def _writable(value: int, what: str) -> int:
+    try:
+        str(value)
+    except ValueError:  # see `_number`
+        raise DataError(f"{what} holds a number that is too long.") from None
+    return value
 
 
 def _key(key: object, what: str) -> str:

@@ -13,7 +13,7 @@ from ragjudge.records.scores import Score
 LEAST_COVERAGE = 0.9
 """Smallest share of scores that must be graded for a run to mean anything."""
 
-_RARE = frozenset({"language"})
+_RARE = frozenset({"language", "metadata"})
 """Fields of a row that are written only when there is something in them."""
 
 
@@ -97,6 +97,7 @@ class Row(Record):
         expected: The reference answer.
         language: What its texts were cut in: the row's own, else the one that all its metrics were told. None
             = English, or metrics that were told different ones. In JSON only when there is one.
+        metadata: Whatever else the row carried, in its order; in JSON only when it carried something.
         passed: False when a score failed; True when at least one passed and none failed; else None.
         error: Why the row could not be graded at all.
         scores: By label, in the order of the suite.
@@ -109,6 +110,7 @@ class Row(Record):
     contexts: tuple[str, ...] | None = None
     expected: str | None = None
     language: str | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     passed: bool | None = None
     error: str | None = None
     scores: dict[str, Score]

@@ -70,6 +70,18 @@ def test_labels_may_stand_in_the_rows_themselves(tmp_path: Path) -> None:
     assert found.notes == ("1 row left out: without a label or without the score.",)
 
 
+def test_labels_in_the_metadata_are_those_of_recorded_outputs(tmp_path: Path, labels: Path) -> None:
+    own = {"metadata": {"label": 0}}
+    rows = [_row("a", 0.9, **own), _row("b", 0.6, **own, label=1), _row("c", 0.2, **own, provider="rag")]
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
+    assert [(row.id, row.label) for row in _read(path).rows] == [("a", False), ("b", True)]
+    labels.write_text("id,label\na,1\n", encoding="utf-8")
+    assert [(row.id, row.label) for row in _read(write_jsonl(path, rows[:1]), labels).rows] == [("a", True)]
+    other = write_jsonl(path, [_row("a", 0.9, metadata={"label": "history"})])
+    with pytest.raises(DataError, match=r"line 1: 'metadata\.label' is the text 'history'; accepted: 1, 0"):
+        _read(other)
+
+
 def test_a_whole_report_names_its_judge(tmp_path: Path, labels: Path) -> None:
     path = tmp_path / "report.json"
     judge = {"id": "fake", "fingerprint": "f" * 64, "calibration": None}

@@ -43,6 +43,21 @@ def test_texts_are_cut_in_the_language_of_the_first_time(tmp_path: Path) -> None
     assert "language" not in read(third)[0]
 
 
+def test_what_else_a_row_holds_stays_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"answer": "A.", "context": "A."}
+    rest = {"topic": {"of": ["x", 1.5, None]}, "label": 1}
+    data = write(tmp_path / "rows.jsonl", {**row, **rest}, {**row, "metadata": {"label": 0}}, row)
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    grade(data, first)
+    assert [each.get("metadata") for each in read(first)] == [rest, {"label": 0}, None]
+    assert list(read(first)[0]["metadata"]) == ["topic", "label"]
+    grade(first, second)
+    assert second.read_bytes() == first.read_bytes()
+    capsys.readouterr()
+    assert run(["judge", "check", str(second), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["overall"]["rows"] == 2
+
+
 SYSTEMS = """\
 def one(question):
     if question == "lost":

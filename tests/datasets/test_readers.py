@@ -242,6 +242,11 @@ def test_recorded_outputs_of_two_providers_are_two_rows() -> None:
         ([{"id": "a"}, {"id": "a"}], "dataset[1]: the id 'a' is taken by dataset[0]; ids must differ."),
         (["a"], "dataset[0]: the row is the text 'a'; accepted: a mapping or a Sample."),
         ([{"answer": 5}], "dataset[0]: 'answer' is the number 5; accepted: text."),
+        ([{"n": 10**5000}], "dataset[0]: 'n' holds a number that is too long."),
+        (
+            [Sample(id="a", metadata={"n": float("nan")})],
+            "dataset[0]: 'metadata' holds nan; accepted: finite numbers, or null for what is missing.",
+        ),
     ],
 )
 def test_bad_rows_of_a_program_are_said_in_one_sentence(rows: list[object], sentence: str) -> None:
