@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragjudge.agreement.choosing import Choice, choice_of
 from ragjudge.cache.panel import Seating
-from ragjudge.errors import ConfigError, ProviderError, RagjudgeError
+from ragjudge.errors import ConfigError, RagjudgeError
 from ragjudge.judges.base import Judge
 from ragjudge.judges.llama.prefix_store import parse_bound
 from ragjudge.judges.registry import open_judge
 from ragjudge.metrics.registry import make_metric
-from ragjudge.providers.base import RECORDED, Provider, ProviderFailure, with_output
+from ragjudge.planning import check_questions
+from ragjudge.providers.base import RECORDED, Produced, ProviderFailure, with_output
 from ragjudge.providers.registry import open_provider
 from ragjudge.records import Sample
 from ragjudge.runner import Cell, Task
@@ -26,14 +28,17 @@ class Assembly:
     """What a runner needs to grade a suite.
 
     Attributes:
-        cells: One for each provider and case, case by case.
+        cells: One for each provider and case, case by case. The systems under test answer while these are
+            gone through, which can be done once.
+        total: How many cells there are.
         judges: The judges by their keys, in the order of their first use.
         calibrations: What the suite says about the calibration of each, by the same keys; None = nothing.
         panels: Which of the judges decide together, by keys of their own. A cell's task names the key of
             a judge or of a panel.
     """
 
-    cells: tuple[Cell, ...]
+    cells: Iterator[Cell]
+    total: int
     judges: dict[str, Judge]
     calibrations: dict[str, Choice | None]
     panels: dict[str, Seating] = field(default_factory=dict)
@@ -44,7 +49,7 @@ class Assembly:
 
 
 def assemble(suite: Suite, *, override: Judge | Sequence[Judge] | None = None) -> Assembly:
-    """Produce a suite's outputs, and make its cells and judges. No model is loaded.
+    """Make a suite's judges, and its cells as far as that needs no output. No model is loaded.
 
     Args:
         suite: The suite.
@@ -54,20 +59,32 @@ def assemble(suite: Suite, *, override: Judge | Sequence[Judge] | None = None) -
     Raises:
         UnknownNameError: A judge or provider does not exist.
         ConfigError: A judge's setting is out of its range, or a provider's option is unknown.
-        ProviderError: A provider cannot be used at all.
+        ProviderError: A provider cannot be used at all; some show that at their first output only.
+        DataError: A row lacks what a metric needs and no provider gives.
     """
-    providers = [_provider(suite, index) for index in range(len(suite.providers))]
+    providers = [_Hosted(suite, index) for index in range(len(suite.providers))]
     judges = _Judges(suite, (override,) if isinstance(override, Judge) else tuple(override or ()))
-    cells = []
-    for case in suite.cases:
-        keys = [judges.key(spec.judge or suite.judge) for spec in case.assertions]
-        for sample, provider, error in _outputs(case.sample, providers, suite):
-            tasks = tuple(
-                _task(sample, spec, key, suite.splitting)
-                for spec, key in zip(case.assertions, keys, strict=True)
-            )
-            cells.append(Cell(sample, tasks, provider=provider, error=error))
-    return Assembly(tuple(cells), judges.opened, judges.calibrations, judges.panels)
+    cells = [
+        Cell(
+            case.sample,
+            tuple(
+                _task(case.sample, spec, judges.key(spec.judge or suite.judge), suite.splitting)
+                for spec in case.assertions
+            ),
+            provider=case.sample.provider,
+            error=case.sample.error,
+        )
+        for case in suite.cases
+    ]
+    if providers:
+        check_questions(cells)
+    return Assembly(
+        _produced(cells, providers) if providers else iter(cells),
+        len(cells) * max(1, len(providers)),
+        judges.opened,
+        judges.calibrations,
+        judges.panels,
+    )
 
 
 def prefix_bound(suite: Suite) -> int | None:
@@ -84,32 +101,53 @@ def prefix_bound(suite: Suite) -> int | None:
         raise ConfigError(f"{suite.path}: {error.message}") from error
 
 
-def _provider(suite: Suite, index: int) -> Provider:
-    try:
-        return open_provider(suite.providers[index], suite.path.parent)
-    except RagjudgeError as error:
-        raise error.within(f"{suite.path}: providers[{index}]")  # noqa: B904 - the very error, told where
-
-
-def _outputs(
-    sample: Sample, providers: list[Provider], suite: Suite
-) -> Iterator[tuple[Sample, str | None, str | None]]:
-    """Yield the sample as each provider answers it, with the provider's name and its failure.
+def _produced(cells: Sequence[Cell], providers: Sequence[_Hosted]) -> Iterator[Cell]:
+    """Yield each cell as each provider answers it.
 
     A recorded output has the provider, and the failure, that its row names, if any.
     """
-    if not providers:
-        yield sample, sample.provider, sample.error
-    for index, provider in enumerate(providers):
-        name = sample.provider if provider.name == RECORDED else provider.name
+    for cell in cells:
+        for provider in providers:
+            name = cell.provider if provider.name == RECORDED else provider.name
+            produced = provider.produce(cell.sample)
+            if isinstance(produced, ProviderFailure):
+                yield replace(cell, provider=name, error=produced.reason)
+                continue
+            sample = with_output(cell.sample, produced, name)
+            tasks = [
+                replace(
+                    task,
+                    sample=sample if task.sample is cell.sample else with_output(task.sample, produced, name),
+                )
+                for task in cell.tasks
+            ]
+            yield Cell(sample, tuple(tasks), provider=name)
+
+
+class _Hosted:
+    """A provider of a suite: its errors name the suite."""
+
+    def __init__(self, suite: Suite, index: int) -> None:
+        self._place = f"{suite.path}: providers[{index}]"
+        with self._named():
+            self._provider = open_provider(suite.providers[index], suite.path.parent)
+        self.name = self._provider.name
+
+    def produce(self, sample: Sample) -> Produced:
+        """Answer one sample's question.
+
+        Raises:
+            ProviderError: It can not be used at all.
+        """
+        with self._named():
+            return self._provider.produce(sample)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
         try:
-            produced = provider.produce(sample)
-        except ProviderError as error:
-            raise error.within(f"{suite.path}: providers[{index}]")  # noqa: B904 - as above
-        if isinstance(produced, ProviderFailure):
-            yield sample, name, produced.reason
-        else:
-            yield with_output(sample, produced, name), name, None
+            yield
+        except RagjudgeError as error:
+            raise error.within(self._place)  # noqa: B904 - the very error, told where
 
 
 def _task(sample: Sample, spec: AssertionSpec, judge: str, splitting: Splitting) -> Task:

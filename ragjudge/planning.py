@@ -150,6 +150,23 @@ def tasks_of(key: str, cells: Sequence[Cell]) -> Iterator[tuple[int, Task]]:
                     yield number, task
 
 
+PRODUCED = frozenset({"output", "contexts"})
+"""The fields of a sample that a system under test gives."""
+
+
+def check_questions(cells: Iterable[Cell]) -> None:
+    """Make sure, before a system under test is asked anything, that rows have what it will not give.
+
+    Raises:
+        DataError: A row lacks a field that one of its metrics needs.
+    """
+    for cell in cells:
+        for task in cell.tasks:
+            lacking = [name for name in _lacking(task) if name not in PRODUCED]
+            if lacking:
+                raise _lacks(task, lacking)
+
+
 def gradable(cells: Iterable[Cell]) -> Iterator[Cell]:
     """Yield cells whose tasks have what they need, or an error.
 
@@ -162,13 +179,17 @@ def gradable(cells: Iterable[Cell]) -> Iterator[Cell]:
     for cell in cells:
         error = cell.error
         for task in cell.tasks if error is None else ():
-            lacking = [name for name in task.metric.requires if getattr(task.sample, name) is None]
+            lacking = _lacking(task)
             if lacking:
-                if cell.provider is None or not {"output", "contexts"}.issuperset(lacking):
+                if cell.provider is None or not PRODUCED.issuperset(lacking):
                     raise _lacks(task, lacking)
                 error = f"{cell.provider} gave no {' and no '.join(lacking)}, and {task.label} needs them."
                 break
         yield cell if error is cell.error else replace(cell, error=error)
+
+
+def _lacking(task: Task) -> list[str]:
+    return [name for name in task.metric.requires if getattr(task.sample, name) is None]
 
 
 def _lacks(task: Task, lacking: Sequence[str]) -> DataError:

@@ -14,7 +14,7 @@ from typing import Protocol
 from ragjudge import __version__
 from ragjudge.cache.caching_judge import CallsMissingError, replay_miss
 from ragjudge.cache.protocol import CountedJudge
-from ragjudge.errors import DataError, PromptTooLongError
+from ragjudge.errors import DataError, JudgeUnavailableError, PromptTooLongError, RagjudgeError
 from ragjudge.metrics.base import TwoModeMetric
 from ragjudge.metrics.summary import summarise
 from ragjudge.metrics.uncertainty import is_undecided
@@ -84,8 +84,13 @@ class Runner:
             of a panel alone: all its judges judge the same pieces.
         observer: Told how the run proceeds.
         sinks: Given each row while the run goes on: in input order, as soon as its scores are complete.
-        stop: Asked between answers whether to stop there. When it is given, Ctrl-C stops as well, and the
-            report is a partial one instead of an exception.
+        stop: Asked between answers whether to stop there. When it is given, Ctrl-C stops as well, and so
+            does a judge that is lost or a prompt that does not fit; the report is then a partial one instead
+            of an exception.
+
+    Attributes:
+        graded: How many rows of the last run are complete.
+        failure: What ended the last run early, when it was an error and there are rows to report.
     """
 
     def __init__(
@@ -100,6 +105,8 @@ class Runner:
         self._observer = observer
         self._sinks = sinks
         self._stop = stop
+        self.graded = 0
+        self.failure: RagjudgeError | None = None
         self._rows_given = 0
         self._cells: Sequence[Cell] = ()
         self._scores: list[dict[str, Score]] = []
@@ -115,9 +122,10 @@ class Runner:
             The report; a partial one when the run was stopped.
 
         Raises:
-            DataError: A row lacks what a metric needs, or a prompt does not fit the judge's window.
+            DataError: A row lacks what a metric needs, or a prompt does not fit the judge's window and there
+                is nothing to report; see `failure`.
             ReplayMissError: A replay needs calls that are not stored; the error names rows and metrics.
-            JudgeUnavailableError: There is no judge to ask.
+            JudgeUnavailableError: There is no judge to ask, and nothing to report.
         """
         started = time.perf_counter()
         cells = list(gradable(cells))
@@ -136,15 +144,21 @@ class Runner:
             if cell.error is not None:
                 for task in cell.tasks:
                     self._keep(number, task, _skipped(task, cell.error))
+        self.failure = None
         try:
             self._run_judges()
         except KeyboardInterrupt:
             if self._stop is None:
                 raise
+        except (JudgeUnavailableError, DataError) as error:
+            if self._stop is None or not any(map(self._is_worth_reporting, range(len(cells)))):
+                raise
+            self.failure = error
         self._give_rows()
-        done = [number for number in range(len(cells)) if self._is_complete(number)]
+        done = [number for number in range(len(cells)) if self._is_worth_reporting(number)]
         rows = tuple(_row(cells[number], self._scores[number]) for number in done)
-        partial = len(rows) < len(cells)
+        self.graded = sum(map(self._is_complete, range(len(cells))))
+        partial = self.graded < len(cells)
         return Report(
             ragjudge_version=__version__,
             judges=tuple(dict.fromkeys(judge.info() for judge in self._members())),
@@ -295,6 +309,10 @@ class Runner:
     def _is_complete(self, number: int) -> bool:
         return len(self._scores[number]) == len(self._cells[number].tasks)
 
+    def _is_worth_reporting(self, number: int) -> bool:
+        """Whether a row is complete, or holds an output that nobody else has: a system under test gave it."""
+        return self._is_complete(number) or self._cells[number].provider is not None
+
     def _give_rows(self) -> None:
         """Give away the rows that are complete and whose turn it is."""
         while self._sinks and self._rows_given < len(self._cells) and self._is_complete(self._rows_given):
@@ -321,9 +339,10 @@ class Runner:
 
 
 def _row(cell: Cell, scores: dict[str, Score]) -> Row:
-    ordered = {task.label: scores[task.label] for task in cell.tasks}
+    ordered = {task.label: scores[task.label] for task in cell.tasks if task.label in scores}
     passes = [score.passed for score in ordered.values()]
-    passed = False if False in passes else True if True in passes else None
+    is_complete = len(ordered) == len(cell.tasks)
+    passed = False if False in passes else True if True in passes and is_complete else None
     return Row(
         id=cell.sample.id,
         provider=cell.provider,

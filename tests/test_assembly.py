@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragjudge.assembly import assemble
-from ragjudge.errors import ConfigError, ProviderError, RagjudgeError, UnknownNameError
+from ragjudge.errors import ConfigError, DataError, ProviderError, RagjudgeError, UnknownNameError
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.judges.llama.judge import LlamaJudge
 from ragjudge.metrics.base import TwoModeMetric
@@ -52,7 +52,7 @@ def test_an_assertions_own_context_and_reference_win(tmp_path: Path) -> None:
         "assert:\n- {type: context-recall, reference: It was you., context: [a, b]}\n- {type: faithfulness}\n"
     )
     made = assemble(load_suite(suite(tmp_path, f"judge: fake\n{ROW}{asserts}")))
-    recall, faithfulness = made.cells[0].tasks
+    recall, faithfulness = next(made.cells).tasks
     assert (recall.sample.expected, recall.sample.contexts) == ("It was you.", ("a", "b"))
     assert (faithfulness.sample.expected, faithfulness.sample.contexts) == (None, ("It was me.",))
     assert (recall.threshold, faithfulness.threshold) == (0.5, 0.7)
@@ -73,6 +73,17 @@ def test_each_provider_answers_each_row(tmp_path: Path) -> None:
     assert good.sample.contexts == ("c",)
     assert bad.error is not None
     assert "KeyError" in bad.error
+
+
+def test_nothing_is_produced_for_a_suite_with_a_row_that_cannot_be_graded(tmp_path: Path) -> None:
+    (tmp_path / "system.py").write_text("def answer(q):\n    raise SystemExit('asked')\n", encoding="utf-8")
+    text = (
+        "judge: fake\nproviders: ['python:system.py:answer']\n"
+        "tests: [{vars: {question: Who, expected: Me.}}, {vars: {question: Why}}]\n"
+        "assert: [{type: context-recall}]\n"
+    )
+    with pytest.raises(DataError, match=r"row-2, context_recall: .* needs expected; the row has input\."):
+        assemble(load_suite(suite(tmp_path, text)))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +110,7 @@ def test_what_a_provider_is_refused_for_names_the_suite(
         f"judge: fake\nproviders: [python:system.py:good, {provider}]\n{ROW}assert: [type: faithfulness]\n",
     )
     with pytest.raises(error) as caught:
-        assemble(load_suite(path))
+        list(assemble(load_suite(path)).cells)
     assert caught.value.message.startswith(f"{path}: {sentence}")
     assert str(caught.value) == caught.value.message
 

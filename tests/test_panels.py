@@ -326,7 +326,7 @@ def test_a_suite_s_judges_are_opened_once_however_many_panels_they_are_in(tmp_pa
     )
     made = assemble(load_suite(path))
     ids = {key: judge.id for key, judge in made.judges.items()}
-    keys = [task.judge for task in made.cells[0].tasks]
+    keys = [task.judge for task in next(made.cells).tasks]
     assert keys[0] == keys[3]
     assert [[ids[each] for each in made.seated(key)] for key in keys[:3]] == [
         ["fake", "qwen2.5-coder-0.5b"],
@@ -353,5 +353,5 @@ def test_several_judges_can_replace_all(tmp_path: Path) -> None:
     mine = three()
     made = assemble(load_suite(path, override_judge=True), override=mine)
     assert list(made.judges.values()) == mine
-    assert {made.seated(task.judge) for task in made.cells[0].tasks} == {tuple(made.judges)}
+    assert {made.seated(task.judge) for task in next(made.cells).tasks} == {tuple(made.judges)}
     assert made.panels[""].by == "majority"

@@ -103,6 +103,7 @@ def grade(
     return grade_cells(
         cells,
         judges,
+        total=len(cells),
         place=options.place,
         replay=options.replay,
         calibrations=dict.fromkeys(judges, options.choice),

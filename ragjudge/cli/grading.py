@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ragjudge.cache.protocol import CallStore
     from ragjudge.judges.base import Judge
     from ragjudge.reports.journal import Journal
-    from ragjudge.runner import Cell
+    from ragjudge.runner import Cell, Runner
     from ragjudge.sessions import CachePlace
 
 FAILED = 1
@@ -27,9 +28,10 @@ INTERRUPTED = 130
 
 
 def grade_cells(
-    cells: Sequence[Cell],
+    cells: Iterable[Cell],
     judges: Mapping[str, Judge],
     *,
+    total: int,
     place: CachePlace,
     replay: bool,
     calibrations: Mapping[str, Choice | None] | None = None,
@@ -41,8 +43,10 @@ def grade_cells(
     """Grade cells, write and print the report, and return the exit code.
 
     Args:
-        cells: The rows to be.
+        cells: The rows to be. Their outputs may be produced while they are gone through, which is done when
+            everything else is known to be there.
         judges: The judges by their keys; the cells' tasks name these, or those of panels.
+        total: How many cells there are.
         place: The cache.
         replay: Ask no judge.
         calibrations: The calibration that each judge is asked to have, by the same keys; what is missing or
@@ -74,14 +78,15 @@ def grade_cells(
             key: open_calibrated_judge(judge, store, wishes.get(key), replay=replay)
             for key, judge in judges.items()
         }
-        with (
-            Progress(len(cells), open_console(stderr=True), quiet=quiet) as bar,
-            stop_on_interrupt() as stop,
-        ):
-            together = with_panels(asked, panels or {})
-            report = Runner(
-                together, observer=bar, sinks=[journal.add for journal in journals], stop=stop
-            ).run(cells)
+        with stop_on_interrupt() as stop:
+            ready = _produced(cells, stop)
+            with Progress(total, open_console(stderr=True), quiet=quiet) as bar:
+                together = with_panels(asked, panels or {})
+                sinks = [journal.add for journal in journals]
+                runner = Runner(together, observer=bar, sinks=sinks, stop=stop)
+                report = runner.run(ready)
+        if len(ready) < total:
+            report = report.model_copy(update={"partial": True, "passed": False})
     except BaseException:
         for journal in journals:
             journal.close()
@@ -94,7 +99,13 @@ def grade_cells(
     _write_outputs(report, outputs, journals)
     print_report(report, open_console(), quiet=quiet, verbose=verbose)
     if report.partial:
-        _say_how_to_go_on(report, len(cells), journals, kept=place is not False)
+        _say_how_it_ended(runner, report, total, outputs, journals)
+        if place is not False:
+            _say("Everything that was judged is in the cache; run the same command again to go on.")
+        else:
+            _say("Without a cache nothing was kept; the same command begins anew.")
+        if runner.failure is not None:
+            raise runner.failure
         return INTERRUPTED
     say_why_not_graded(report)
     return exit_code(report)
@@ -112,6 +123,19 @@ def say_write_error(store: CallStore) -> None:
         click.echo(f"Warning: {printable(store.write_error)}", err=True)
 
 
+def _produced(cells: Iterable[Cell], stop: Callable[[], bool]) -> list[Cell]:
+    """Return the cells, or those that were there when Ctrl-C was pressed."""
+    ready: list[Cell] = []
+    with suppress(KeyboardInterrupt):
+        for cell in cells:
+            if stop() and cell.error is not None:
+                break  # what a system under test has started gets Ctrl-C too: no failure of its own
+            ready.append(cell)
+            if stop():
+                break
+    return ready
+
+
 def _write_outputs(report: Report, outputs: Sequence[Path], journals: Sequence[Journal]) -> None:
     from ragjudge.reports.registry import write_report
 
@@ -120,20 +144,29 @@ def _write_outputs(report: Report, outputs: Sequence[Path], journals: Sequence[J
         if path not in by_path:
             write_report(report, path)
         elif report.partial:
-            by_path[path].close()
+            by_path[path].leave(report.rows)
         else:
             by_path[path].finish(report)
 
 
-def _say_how_to_go_on(report: Report, total: int, journals: Sequence[Journal], *, kept: bool) -> None:
-    lines = [f"Interrupted: {len(report.rows)} of {total} rows are graded, and the report is a partial one."]
-    lines += [f"The rows so far are in {journal.part}." for journal in journals if journal.part.exists()]
-    if kept:
-        lines.append("Everything that was judged is in the cache; run the same command again to go on.")
-    else:
-        lines.append("Without a cache nothing was kept; the same command begins anew.")
-    for line in lines:
-        click.echo(printable(line), err=True)
+def _say_how_it_ended(
+    runner: Runner, report: Report, total: int, outputs: Sequence[Path], journals: Sequence[Journal]
+) -> None:
+    how = "Interrupted" if runner.failure is None else "The run has ended early"
+    _say(f"{how}: {runner.graded} of {total} rows are graded, and the report is a partial one.")
+    if count := len(report.rows) - runner.graded:
+        ungraded = f"{counted(count, 'ungraded output')} of the providers"
+        if outputs:
+            _say(f"It also has {ungraded}, which `ragjudge grade` takes.")
+        else:
+            _say(f"With -o FILE it would have kept {ungraded}.")
+    for journal in journals:
+        if journal.part.exists():
+            _say(f"The rows so far are in {journal.part}.")
+
+
+def _say(line: str) -> None:
+    click.echo(printable(line), err=True)
 
 
 def say_why_not_graded(report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C as a request: the first one lets the batch in flight end, the second one does not wait."""
+"""Ctrl-C as a request: the first one lets what is in flight end, the second one does not wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-_ASKED = b"\nStopping after the batch in flight; press Ctrl-C again to stop at once.\n"
+_ASKED = b"\nStopping after what is in flight; press Ctrl-C again to stop at once.\n"
 
 
 @contextmanager

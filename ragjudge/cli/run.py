@@ -39,6 +39,7 @@ def run(options: JudgeOptions, suite: Path, outputs: tuple[Path, ...], quiet: bo
     return grade_cells(
         assembly.cells,
         assembly.judges,
+        total=assembly.total,
         place=place,
         replay=options.replay,
         calibrations=dict.fromkeys(assembly.judges, named) if named else assembly.calibrations,

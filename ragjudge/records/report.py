@@ -123,7 +123,8 @@ class Row(Record):
 class Report(Record):
     """Everything of a run; every output format is written from it.
 
-    A run that was interrupted is `partial`: it has the rows that were complete, and has not passed.
+    A run that was interrupted is `partial`: it has the rows that were complete, and those with an output
+    that a provider had produced, with the scores that were there. It has not passed.
 
     Attributes:
         calibrations: What was applied to verdicts, by the sha256 under which `judges` name it; in JSON it

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,12 +35,14 @@ class Journal:
         self.part = self._target.with_name(f"{self._target.name}.part")
         self._file: BinaryIO | None = None
         self._left = 0  # bytes of the earlier run that are still to be compared
+        self._added = 0
         self._failed = False
 
     def add(self, row: Row) -> None:
         """Write a row, so that it is there even when this process is killed right after."""
         if self._failed:
             return
+        self._added += 1
         try:
             self._add(render_row(row).encode("utf-8"))
         except OSError:
@@ -97,6 +101,21 @@ class Journal:
                 self.part.unlink(missing_ok=True)
         finally:
             self.close()
+
+    def leave(self, rows: Sequence[Row]) -> None:
+        """Leave the rows of a run that ended early, those that waited for their turn included.
+
+        Where an earlier run has left more than this one came to, that stays as it is.
+
+        Args:
+            rows: All rows there are, those that were added first.
+        """
+        with suppress(OSError):
+            self._file = self._file or self._open()
+            if not self._left:
+                for row in rows[self._added :]:
+                    self.add(row)
+        self.close()
 
     def close(self) -> None:
         """Leave what there is under the name of the part; an empty one is removed."""

@@ -67,7 +67,7 @@ def judge_suite(model: str, rows: int | None) -> dict[str, Any]:
     suite = load_suite(ROOT / "ragjudge" / "suites" / "example" / "suite.yaml")
 
     def run(loaded: LoadedJudge) -> Work:
-        return loaded.run(assemble(suite, override=loaded.judge).cells[:rows])
+        return loaded.run(list(assemble(suite, override=loaded.judge).cells)[:rows])
 
     filling = LoadedJudge(model, prefix_bytes=None)
     keeping = run(filling)

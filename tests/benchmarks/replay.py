@@ -94,7 +94,7 @@ def fill(folder: str, rows: int) -> dict[str, Any]:
     suite = load_suite(write_suite(Path(folder), rows))
     judge = Stand(id=default.name)
     memory = MemoryStore()
-    cells = assemble(suite, override=judge).cells
+    cells = list(assemble(suite, override=judge).cells)
     report = Runner({"": CachingJudge(judge, memory, judge.identity(), id=judge.id)}).run(cells)
     # One transaction for all rows: answer by answer, a disk's flushes would take most of an hour.
     with Store(Path(folder) / "cache") as store:

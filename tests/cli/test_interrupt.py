@@ -15,6 +15,7 @@ import pytest
 
 from ragjudge.cli.interrupt import stop_on_interrupt
 from ragjudge.cli.main import run
+from ragjudge.errors import JudgeUnavailableError
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.records import Call, Outcome
 from ragjudge.reports.json import read_report
@@ -83,6 +84,122 @@ def test_ctrl_c_stops_the_run_and_writes_what_is_there(
     assert (whole.partial, len(whole.rows), whole.usage.calls_judged) == (False, 8, 8 - done)
     assert len(lines.read_bytes().splitlines()) == 8
     assert not part.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_rows_that_wait_for_their_turn_are_written_when_a_run_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, lines = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    chunks = [CONTEXT, "Bananas grow in Honduras.", CONTEXT]  # rows over equal contexts are judged together
+    found = [{"id": f"row-{n}", "answer": f"No. {n}.", "contexts": [chunk]} for n, chunk in enumerate(chunks)]
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in found), encoding="utf-8")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 2)
+        assert run(arguments(rows, "-o", str(lines))) == 130
+    left = Path(f"{lines}.part").read_bytes().splitlines()
+    assert [json.loads(line)["id"] for line in left] == ["row-0", "row-2"]
+    assert run(arguments(rows, "-o", str(lines))) in (0, 1)
+    written = [json.loads(line)["id"] for line in lines.read_bytes().splitlines()]
+    assert written == ["row-0", "row-1", "row-2"]
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite of four rows whose provider does to the third what `$AT_THE_THIRD` says."""
+    (tmp_path / "system.py").write_text(
+        "import os, signal\n"
+        "def answer(question):\n"
+        "    if question == 'row 3':\n"
+        "        exec(os.environ.get('AT_THE_THIRD', ''))\n"
+        "    return {'output': f'The tower of {question}.', 'contexts': [question]}\n",
+        encoding="utf-8",
+    )
+    path = tmp_path / "suite.yaml"
+    tests = "".join(f"- vars: {{question: row {number}}}\n" for number in range(1, 5))
+    path.write_text(
+        f"judge: fake\nproviders: ['python:system.py:answer']\ntests:\n{tests}"
+        "assert: [{type: faithfulness, threshold: 0.1}]\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("happens", "produced"),
+    [
+        ("os.kill(os.getpid(), signal.SIGINT)", 3),
+        ("for _ in range(2): os.kill(os.getpid(), signal.SIGINT)", 2),
+        # Ctrl-C reaches the processes that a system under test has started, too.
+        ("os.kill(os.getpid(), signal.SIGINT); raise RuntimeError('my server was interrupted')", 2),
+    ],
+)
+def test_ctrl_c_while_a_provider_answers_keeps_what_it_has_answered(
+    suite: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    happens: str,
+    produced: int,
+) -> None:
+    report, lines = tmp_path / "report.json", tmp_path / "out.jsonl"
+    outputs = ["-o", str(report), "-o", str(lines)]
+    monkeypatch.setenv("AT_THE_THIRD", happens)
+    assert run(["run", str(suite), *outputs]) == 130
+    errors = capfd.readouterr().err
+    assert "Interrupted: 0 of 4 rows are graded" in errors
+    assert (
+        f"It also has {produced} ungraded outputs of the providers, which `ragjudge grade` takes." in errors
+    )
+    partial = read_report(report)
+    assert (partial.partial, partial.passed, partial.usage.calls_judged) == (True, False, 0)
+    assert [row.output for row in partial.rows] == [f"The tower of row {n + 1}." for n in range(produced)]
+    assert [(row.passed, row.error, row.scores) for row in partial.rows] == [(None, None, {})] * produced
+    assert len(Path(f"{lines}.part").read_bytes().splitlines()) == produced
+    assert run(["grade", str(report), "-m", "faithfulness", "-t", "0.1", "--judge", "fake", "-q"]) == 0
+    monkeypatch.delenv("AT_THE_THIRD")
+    assert run(["run", str(suite), *outputs]) == 0
+    assert len(lines.read_bytes().splitlines()) == 4
+
+
+def lose_the_judge_after(monkeypatch: pytest.MonkeyPatch, answers: int) -> None:
+    ask = FakeJudge.ask
+
+    def lost(self: FakeJudge, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+        for number, outcome in enumerate(ask(self, calls), start=1):
+            if number > answers:
+                raise JudgeUnavailableError("the server at 127.0.0.1 cannot be reached.")
+            yield outcome
+
+    monkeypatch.setattr(FakeJudge, "ask", lost)
+
+
+def test_a_judge_that_is_lost_costs_no_row_that_is_graded_and_no_output(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report, lines = tmp_path / "report.json", tmp_path / "out.jsonl"
+    lose_the_judge_after(monkeypatch, 1)
+    assert run(["run", str(suite), "-o", str(report), "-o", str(lines)]) == 3
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0].startswith("The run has ended early: 1 of 4 rows are graded")
+    assert errors[1] == "It also has 3 ungraded outputs of the providers, which `ragjudge grade` takes."
+    assert errors[-1] == "Error: the server at 127.0.0.1 cannot be reached."
+    partial = read_report(report)
+    assert (partial.partial, partial.passed) == (True, False)
+    assert [len(row.scores) for row in partial.rows] == [1, 0, 0, 0]
+    assert len(Path(f"{lines}.part").read_bytes().splitlines()) == 4
+
+
+def test_a_judge_that_was_never_there_leaves_the_last_report_alone(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    report.write_text("of yesterday", encoding="utf-8")
+    lose_the_judge_after(monkeypatch, 0)
+    assert run(arguments(rows, "-o", str(report))) == 3
+    assert report.read_text(encoding="utf-8") == "of yesterday"
+    assert capsys.readouterr().err == "Error: the server at 127.0.0.1 cannot be reached.\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

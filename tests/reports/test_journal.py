@@ -67,6 +67,15 @@ def test_rows_of_an_earlier_run_stay_until_one_comes_out_differently(path: Path)
     assert part(path).read_text(encoding="utf-8") == render_row(ROWS[0]) + render_row(other)
 
 
+@pytest.mark.parametrize(("left", "kept"), [(0, [0, 1, 3]), (2, [0, 1, 3]), (3, [0, 1, 2])])
+def test_rows_that_wait_for_their_turn_are_left_unless_an_earlier_run_came_further(
+    path: Path, left: int, kept: list[int]
+) -> None:
+    part(path).write_text("".join(map(render_row, ROWS[:left])), encoding="utf-8")
+    journal(path, ROWS[:2]).leave([*ROWS[:2], ROWS[3]])
+    assert part(path).read_text(encoding="utf-8") == "".join(render_row(ROWS[number]) for number in kept)
+
+
 def test_more_rows_than_there_are_now_are_cut_off(path: Path) -> None:
     part(path).write_bytes(WHOLE)
     journal(path, ROWS[:3]).finish(of(ROWS[:3]))
