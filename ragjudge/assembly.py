@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ragjudge.agreement.choosing import Choice, choice_of
@@ -125,11 +127,15 @@ def _produced(cells: Sequence[Cell], providers: Sequence[_Hosted]) -> Iterator[C
 
 
 class _Hosted:
-    """A provider of a suite: its errors name the suite."""
+    """A provider of a suite: its errors name the suite, and its working directory is its own.
+
+    One that moves to another folder stays there, and the paths that the user gave us mean what they meant.
+    """
 
     def __init__(self, suite: Suite, index: int) -> None:
         self._place = f"{suite.path}: providers[{index}]"
-        with self._named():
+        self._folder = _here()
+        with self._at_home():
             self._provider = open_provider(suite.providers[index], suite.path.parent)
         self.name = self._provider.name
 
@@ -139,15 +145,30 @@ class _Hosted:
         Raises:
             ProviderError: It can not be used at all.
         """
-        with self._named():
+        with self._at_home():
             return self._provider.produce(sample)
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _at_home(self) -> Iterator[None]:
+        ours = _here()
+        if self._folder is not None and self._folder != ours:
+            os.chdir(self._folder)
         try:
             yield
         except RagjudgeError as error:
             raise error.within(self._place)  # noqa: B904 - the very error, told where
+        finally:
+            self._folder = _here()
+            if ours is not None and self._folder != ours:
+                os.chdir(ours)
+
+
+def _here() -> Path | None:
+    """Return the working directory; None when it has been removed, as temporary ones are."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def _task(sample: Sample, spec: AssertionSpec, judge: str, splitting: Splitting) -> Task:

@@ -143,11 +143,12 @@ def evaluate(
     judge_of = [_judge_key(scorer, llm, calibration, keys) for scorer in made]
     common = as_chunks(context, contexts)
     provider = None if agent_fn is None else from_callable(agent_fn)
-    cells = [_cell(sample, provider, common, made, judge_of) for sample in samples]
+    # Before the system under test is called: what is wrong with a judge must not cost its answers.
     judges = {
         key: shared_caching_judge(given, place, replay=replay, calibration=wish)
         for key, (given, wish) in keys.items()
     }
+    cells = [_cell(sample, provider, common, made, judge_of) for sample in samples]
     if not progress:
         return Evaluation(Runner(judges).run(cells))
     from ragjudge.reports.page import open_console

@@ -98,6 +98,30 @@ def test_a_rows_own_contexts_win_over_those_of_the_function_and_of_the_call() ->
     assert [row.contexts for row in results.rows] == [("from the row",), ("from the function",)]
 
 
+def test_judge_and_cache_are_opened_before_the_function_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def moving(question: str) -> str:
+        asked.append(question)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        return agent(question)
+
+    def graded(llm: str) -> None:
+        evaluate(moving, [{"input": "Python?"}], "faithfulness", context=PYTHON, llm=llm, cache="cache")
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownNameError):
+        graded("qwen2.5-coder-15b")
+    assert not asked
+    graded("fake")
+    assert asked == ["Python?"]
+    assert (tmp_path / "cache" / "cache.db").is_file()
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_without_a_function_recorded_outputs_are_graded(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     row = {"question": "What?", "answer": PYTHON, "contexts": [PYTHON], "ground_truth": PYTHON}

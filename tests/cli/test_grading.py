@@ -348,3 +348,35 @@ def test_an_output_that_cannot_be_written_is_no_traceback(redirect: str, code: i
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert ("the output cannot be written" in done.stderr) == (code == 2)
+
+
+def test_a_provider_that_moves_to_another_folder_moves_no_path_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/answer.txt").write_text(GOOD, encoding="utf-8")
+    Path("system.py").write_text(
+        "import os, pathlib, tempfile\n"
+        "os.chdir('data')\n"
+        "def answer(question):\n"
+        f"    return {{'output': pathlib.Path('answer.txt').read_text(), 'contexts': [{CONTEXT!r}]}}\n"
+        "def leaves(question):\n"
+        "    with tempfile.TemporaryDirectory() as folder:\n"
+        "        os.chdir(folder)\n"
+        f"    return {{'output': {GOOD!r}, 'contexts': [{CONTEXT!r}]}}\n",
+        encoding="utf-8",
+    )
+    Path("suite.yaml").write_text(
+        "judge: fake\nproviders: ['python:system.py:answer', 'python:system.py:leaves']\n"
+        "tests: [{vars: {question: a}}]\nassert: [{type: faithfulness}]\n",
+        encoding="utf-8",
+    )
+    outputs = ["-o", "report.json", "-o", "rows.jsonl", "--cache", "cache"]
+    assert run(["run", "suite.yaml", *outputs]) == 0
+    assert Path.cwd() == tmp_path
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "data", "system.py", "suite.yaml", "report.json", "rows.jsonl", "cache",
+    } | ({"__pycache__"} if Path("__pycache__").exists() else set())  # fmt: skip
+    assert [path.name for path in Path("data").iterdir()] == ["answer.txt"]
+    assert capsys.readouterr().err == ""
