@@ -56,6 +56,9 @@ def cache_place(cache: CachePlace, bundle: str | os.PathLike[str] | None) -> Cac
         )
     if not (bundle is None or isinstance(bundle, (str, os.PathLike))):
         raise UsageError(f"bundle is {bundle!r}; accepted: the path of a .rjz file.")
+    for name, place in (("cache", cache), ("bundle", bundle)):
+        if place == "":
+            raise UsageError(f"{name} is an empty text; accepted: a path, or None.")
     if bundle is None:
         return cache
     if cache is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ragjudge.cache.bundle import BundleStore
 from ragjudge.cache.opening import open_caching_judge
-from ragjudge.errors import CacheError, ConfigError
+from ragjudge.errors import CacheError, ConfigError, UsageError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -52,10 +52,15 @@ def choice_of(
         asked: ``shipped``, ``none`` or a file; None = nothing was written.
         base: The folder that a relative path is relative to; None = the working directory.
         named: See `Choice`.
+
+    Raises:
+        UsageError: An empty text was written.
     """
     if asked is None:
         return None
     written = os.fspath(asked)
+    if not written:
+        raise UsageError("the calibration is an empty text; accepted: a file, 'none' or 'shipped'.")
     if written in (SHIPPED, NONE):
         return Choice(written, named=named)
     path = Path(written).expanduser()

@@ -10,6 +10,7 @@ import click
 
 from ragjudge.cli.cache_bundles import export, import_, merge_
 from ragjudge.cli.cache_why import why
+from ragjudge.cli.command import Group
 from ragjudge.cli.options import format_option
 from ragjudge.cli.suite_calls import cache_option
 from ragjudge.errors import UsageError
@@ -20,7 +21,7 @@ _LISTED = 20
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-@click.group()
+@click.group(cls=Group)
 def cache() -> None:
     """Look after the stored answers."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.suite_calls import (
     Asked,
     cache_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE.rjz"
 )
@@ -172,7 +173,7 @@ def _rows_of_suite(assembly: Assembly, store: Store, choice: Choice | None) -> I
         yield judge_row(reference, group)
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
 @cache_option
 def import_(bundle: Path, directory: Path | None) -> None:
@@ -192,7 +193,7 @@ def import_(bundle: Path, directory: Path | None) -> None:
         )
 
 
-@click.command("merge")
+@click.command("merge", cls=Command)
 @click.argument("source", type=click.Path(path_type=Path, file_okay=False))
 @cache_option
 def merge_(source: Path, directory: Path | None) -> None:

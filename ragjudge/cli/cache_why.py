@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.suite_calls import (
     Asked,
     Planned,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _CLAIM_WIDTH = 60
 
 
-@click.command("why")
+@click.command("why", cls=Command)
 @click.argument("suite", type=click.Path(path_type=Path))
 @click.argument("row")
 @click.argument("metric")

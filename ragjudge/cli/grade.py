@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import (
     JudgeOptions,
     judge_options,
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from ragjudge.text.splitting import EvidenceMode
 
 
-@click.command("grade", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
+@click.command(
+    "grade", cls=Command, epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss."
+)
 @judge_options
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
@@ -120,19 +123,22 @@ def _thresholds(given: tuple[str, ...], wanted: list[str]) -> dict[str, float]:
     from ragjudge.metrics.registry import canonical_name
     from ragjudge.scorers import check_threshold
 
-    common: dict[str, float] = {}
-    named: dict[str, float] = {}
+    found: dict[str, tuple[float, str]] = {}
     for text in given:
         name, equals, value = text.rpartition("=")
         try:
             number = check_threshold(float(value))
         except ValueError:
             raise UsageError(f"--threshold {text!r}: {value!r} is no number from 0 to 1.") from None
-        if not equals:
-            common = dict.fromkeys(wanted, number)
-            continue
-        metric = canonical_name(name, where="--threshold")
-        if metric not in wanted:
+        metric = canonical_name(name, where="--threshold") if equals else ""
+        if equals and metric not in wanted:
             raise UsageError(f"--threshold {text!r}: {metric} is not among the metrics.")
-        named[metric] = number
-    return {**common, **named}
+        known, before = found.setdefault(metric, (number, text))
+        if known != number:
+            about = metric or "all metrics"
+            raise UsageError(
+                f"--threshold {text!r}: {before!r} is given for {about} as well; give one of them."
+            )
+    numbers = {metric: number for metric, (number, _) in found.items()}
+    common = dict.fromkeys(wanted, numbers.pop("")) if "" in numbers else {}
+    return {**common, **numbers}

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.errors import UsageError
 
 FILES = ("suite.yaml", "rows.jsonl")
 
 
-@click.command("init")
+@click.command("init", cls=Command)
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 def init(folder: Path) -> None:
     """Write an example suite and its data into DIR (by default the working directory).

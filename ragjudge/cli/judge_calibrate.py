@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import JudgeOptions, format_option, judge_options
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ class _Asked(NamedTuple):
 
 
 @click.command(
-    "calibrate", epilog="Exit codes: 0 fitted, 2 bad input or too few labels, 3 no judge, 4 replay miss."
+    "calibrate",
+    cls=Command,
+    epilog="Exit codes: 0 fitted, 2 bad input or too few labels, 3 no judge, 4 replay miss.",
 )
 @judge_options
 @click.argument("paths", metavar="LABELS...", nargs=-1, required=True, type=click.Path(path_type=Path))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import JudgeOptions, format_option, judge_options
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _EPILOG = "Exit codes: 0 measured, 2 bad input, 3 no judge or less than 90 % judged, 4 replay miss."
 
 
-@click.command("check", epilog=_EPILOG)
+@click.command("check", cls=Command, epilog=_EPILOG)
 @judge_options
 @click.argument("paths", metavar="[LABELS]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--template", metavar="NAME[@V]", help="The question to ask. [the one that metrics ask]")

@@ -7,13 +7,14 @@ import textwrap
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import format_option
 
 _WIDTH = 80
 _INDENT = " " * 4
 
 
-@click.command("metrics")
+@click.command("metrics", cls=Command)
 @format_option
 def metrics(form: str) -> None:
     """List the metrics: what they mean, the fields they need and the threshold they have."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import format_option
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _CHUNK = "Guido van Rossum began working on Python in the late 1980s."
 _CLAIM = "Python was created by Guido van Rossum."
 
 
-@click.command("info")
+@click.command("info", cls=Command)
 @click.argument("name")
 @click.option("--window", type=click.IntRange(min=64), help="Longest prompt in tokens. [8192]")
 @click.option(

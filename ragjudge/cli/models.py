@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ragjudge.cli.command import Group
 from ragjudge.cli.model_info import model_info
 from ragjudge.cli.options import format_option
 from ragjudge.errors import ModelFileError, ModelMissingError, UnknownNameError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ragjudge.gguf.pull import Progress
 
 
-@click.group()
+@click.group(cls=Group)
 def models() -> None:
     """List, get, add, check and inspect model files."""
 

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import JudgeOptions, judge_options, report_options
 
 
-@click.command("run", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
+@click.command(
+    "run", cls=Command, epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss."
+)
 @judge_options
 @click.argument("suite", type=click.Path(path_type=Path))
 @report_options

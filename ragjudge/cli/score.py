@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import (
     JudgeOptions,
     format_option,
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 _TEXT = "The text itself, - for standard input, or @FILE."
 
 
-@click.command("score", epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss.")
+@click.command(
+    "score", cls=Command, epilog="Exit codes: 0 passed, 1 failed, 2 bad input, 3 no judge, 4 replay miss."
+)
 @judge_options
 @click.argument("metric")
 @click.option("--input", "question", metavar="TEXT", help=f"The question. {_TEXT}")

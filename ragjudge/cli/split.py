@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ragjudge.cli.command import Command
 from ragjudge.cli.options import JudgeOptions, format_option, judge_options
 from ragjudge.cli.textarg import read_text_argument
 from ragjudge.errors import UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ragjudge.text.claims import Claim, ClaimMode, CodeMode
 
 
-@click.command("split", epilog="Exit codes: 0 done, 2 bad input, 3 no judge, 4 replay miss.")
+@click.command("split", cls=Command, epilog="Exit codes: 0 done, 2 bad input, 3 no judge, 4 replay miss.")
 @judge_options
 @click.argument("text")
 @format_option
