@@ -217,7 +217,11 @@ class _Judges:
         key = "" if spec is None else spec.model_dump_json()
         if key in self.opened:
             return key
-        return self._keep(key, _open(spec, self._prefix_bytes), None if spec is None else spec.calibration)
+        try:
+            judge = _open(spec, self._prefix_bytes)
+        except ConfigError as error:
+            raise error.within(str(self._suite.path))  # noqa: B904 - the very error, told where
+        return self._keep(key, judge, None if spec is None else spec.calibration)
 
     def _keep(self, key: str, judge: Judge, calibration: str | None) -> str:
         if key not in self.opened:

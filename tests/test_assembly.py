@@ -126,10 +126,30 @@ def test_the_prefix_store_is_bounded_by_the_suite(
     assert judge._prefix_bytes == size
 
 
-def test_a_bound_that_is_none_is_refused(tmp_path: Path) -> None:
-    text = f"prefix_store: plenty\n{ROW}assert: [{{type: faithfulness}}]\n"
-    with pytest.raises(ConfigError, match=r"suite\.yaml: prefix store: 'plenty' is no size"):
-        assemble(load_suite(suite(tmp_path, text)))
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [
+        ("prefix_store: plenty", "prefix store: 'plenty' is no size; accepted: off, or a size such as 8GiB."),
+        (f"prefix_store: 1{'0' * 400}GiB", f"prefix store: '1{'0' * 400}GiB' is no size; accepted: off, or"),
+        (
+            f"judge: {{id: qwen2.5-coder-0.5b, window: 1{'0' * 22}}}",
+            f"judge 'qwen2.5-coder-0.5b': window is 1{'0' * 22}; accepted: 64 to 100000000.",
+        ),
+        (
+            "judge: {id: http, base_url: 'http://localhost/v1', model: m, timeout: 1.0e+400}",
+            "judge 'http': timeout is inf; accepted: a number of seconds above 0, up to 1,000,000.",
+        ),
+        (
+            'judge: fake\ncalibration: "a\\0b"',
+            "calibration: found the text 'a\\x00b'; accepted: a text without",
+        ),
+    ],
+)
+def test_a_setting_out_of_its_range_names_the_suite(tmp_path: Path, head: str, sentence: str) -> None:
+    path = suite(tmp_path, f"{head}\n{ROW}assert: [{{type: faithfulness}}]\n")
+    with pytest.raises(ConfigError) as caught:
+        assemble(load_suite(path))
+    assert caught.value.message.startswith(f"{path}: {sentence}")
 
 
 def test_the_metrics_of_a_suite_cut_texts_as_it_says(tmp_path: Path) -> None:

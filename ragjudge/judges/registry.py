@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ragjudge.errors import ConfigError, UnknownNameError
 from ragjudge.judges.base import Judge
-from ragjudge.judges.llama.settings import EngineSettings, FlashAttention, Split
+from ragjudge.judges.llama.settings import (
+    MOST_LAYERS,
+    MOST_THREADS,
+    MOST_TOKENS,
+    EngineSettings,
+    FlashAttention,
+    Split,
+)
 
 if TYPE_CHECKING:
     from ragjudge.gguf.memory import KvType
@@ -74,14 +81,14 @@ def open_judge(
     """
     name = os.fspath(reference) if reference is not None else default_reference()
     settings: dict[str, Any] = {
-        "window": (window, 64),
-        "threads": (threads, 1),
-        "gpu_layers": (gpu_layers, -1),
-        "batch": (batch, 32),
+        "window": (window, 64, MOST_TOKENS),
+        "threads": (threads, 1, MOST_THREADS),
+        "gpu_layers": (gpu_layers, -1, MOST_LAYERS),
+        "batch": (batch, 32, MOST_TOKENS),
     }
-    for setting, (value, least) in settings.items():
-        if value is not None and value < least:
-            raise ConfigError(f"judge {name!r}: {setting} is {value}; accepted: {least} or more.")
+    for setting, (value, least, most) in settings.items():
+        if value is not None and not least <= value <= most:
+            raise ConfigError(f"judge {name!r}: {setting} is {value}; accepted: {least} to {most}.")
     engine: dict[str, Any] = {
         "threads": threads,
         "gpu_layers": gpu_layers,

@@ -101,7 +101,13 @@ def _on_or_off(value: Any) -> Any:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
-Name = Annotated[str, Field(min_length=1)]
+def _without_nul(value: str) -> str:
+    if "\0" in value:  # the end of a text for the system, which takes it in no path
+        raise PydanticCustomError(_ACCEPTED, "a text without the character U+0000")
+    return value
+
+
+Name = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Threshold = Annotated[float, BeforeValidator(_unit_interval)]
 By = Literal["chunks", "claims"]
 

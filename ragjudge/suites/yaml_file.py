@@ -9,13 +9,19 @@ from ragjudge.datasets.values import describe
 from ragjudge.errors import ConfigError
 
 if TYPE_CHECKING:
-    from yaml.nodes import Node
+    from yaml import SafeLoader
+    from yaml.nodes import Node, ScalarNode
 
 MAX_BYTES = 50_000_000
 """Largest suite; larger data belongs into a data file, which is read row by row."""
 
 MAX_ALIAS_NODES = 1_000_000
 """Most values that the aliases of a file may stand for; a few lines can stand for billions."""
+
+MAX_DIGITS = 300
+"""Most digits of a whole number; Python does not even print one of thousands."""
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "timestamp": "a date"}
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -73,7 +79,7 @@ def _plain_data(text: str, path: Path) -> Any:
         node = loader.get_single_node()
         if node is None:
             return None
-        _Nodes(path).check(node)
+        _Nodes(path, loader).check(node)
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -85,9 +91,6 @@ def _plain_data(text: str, path: Path) -> Any:
         raise ConfigError(
             f"{path}: broken YAML at line {line}: the character U+{code:04X} may not stand in it."
         ) from error
-    except ValueError as error:
-        # A date such as 2020-13-45, or a whole number of thousands of digits.
-        raise ConfigError(f"{path}: broken YAML: {error}.") from error
 
 
 class _Nodes:
@@ -97,15 +100,17 @@ class _Nodes:
     value; that shows only when something walks through all of it, and here is the first who does.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, loader: SafeLoader) -> None:
         self._path = path
+        self._loader = loader
         self._sizes: dict[int, int | None] = {}
 
     def check(self, node: Node) -> int:
         """Return how many values the node stands for.
 
         Raises:
-            ConfigError: It refers to itself, stands for too much, or gives a key twice.
+            ConfigError: It refers to itself, stands for too much, gives a key twice, or holds a value that
+                is not what it looks like, or says it is.
         """
         if id(node) in self._sizes:
             size = self._sizes[id(node)]
@@ -134,7 +139,23 @@ class _Nodes:
                         raise self._error(key, f"the key {key.value!r} is given twice")
                     seen.add((key.tag, key.value))
             return [part for pair in node.value for part in pair]
+        if isinstance(node, ScalarNode):
+            self._check_scalar(node)
         return list(node.value) if isinstance(node, SequenceNode) else []
+
+    def _check_scalar(self, node: ScalarNode) -> None:
+        kind = _KINDS.get(node.tag.removeprefix("tag:yaml.org,2002:"))
+        if kind is None:
+            return
+        found = describe(node.value)
+        if kind == _KINDS["int"] and len(node.value) > MAX_DIGITS:
+            raise self._error(
+                node, f"{found} is a whole number of {len(node.value):,} digits; accepted: up to {MAX_DIGITS}"
+            )
+        try:
+            self._loader.construct_object(node)
+        except (ValueError, LookupError, AttributeError) as error:  # PyYAML takes much for granted
+            raise self._error(node, f"{found} is not {kind}") from error
 
     def _error(self, node: Node, what: str) -> ConfigError:
         mark = node.start_mark

@@ -52,7 +52,19 @@ def test_plain_data_comes_back_with_aliases_and_merges_filled_in(tmp_path: Path)
         ("a: *b\n", "{path}: broken YAML at line 1, column 4: found undefined alias 'b'."),
         ("a: 1\nb: \x07\n", "{path}: broken YAML at line 2: the character U+0007 may not stand in it."),
         ("\x00", "{path}: broken YAML at line 1: the character U+0000 may not stand in it."),
-        ("a: 2020-13-45\n", "{path}: broken YAML: month must be in 1..12."),
+        ("a: 2020-13-45\n", "{path}: line 1, column 4: the text '2020-13-45' is not a date."),
+        ("a: 1\nb: {c: !!timestamp x}\n", "{path}: line 2, column 8: the text 'x' is not a date."),
+        ("a: !!int _\n", "{path}: line 1, column 4: the text '_' is not a whole number."),
+        ("a: !!float ''\n", "{path}: line 1, column 4: an empty text is not a number."),
+        ("a: !!bool x\n", "{path}: line 1, column 4: the text 'x' is not true or false."),
+        *(
+            (
+                f"a: {number}\n",
+                "{path}: line 1, column 4: the text '" + number[:39] + f"…' is a whole number of "
+                f"{len(number):,} digits; accepted: up to 300.",
+            )
+            for number in ("9" * 5_000, "0x" + "f" * 5_000, ":".join(["59"] * 3_000))
+        ),
         ("a: 1\nb: 2\na: 3\n", "{path}: line 3, column 1: the key 'a' is given twice."),
         ("x:\n  - {k: 1, k: 1}\n", "{path}: line 2, column 12: the key 'k' is given twice."),
         (

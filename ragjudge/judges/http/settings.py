@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -51,6 +50,10 @@ class Address:
         return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.path}"
 
 
+_LONGEST = 1_000_000
+"""Seconds of the longest timeout, eleven days; the system's own clocks take few more."""
+
+
 @dataclass(frozen=True)
 class HttpSettings:
     """How a server is asked.
@@ -69,9 +72,9 @@ class HttpSettings:
         api_key_env: Name of the environment variable with the server's key; None = no key is sent.
         accept_models: Other names under which the server may say that it answered.
         max_tokens: Most tokens of an answer in text, reasoning included.
-        concurrency: Most requests at a time, at least 1.
-        timeout: Seconds that a request may take from the moment it is sent.
-        retries: How often a request is repeated after the connection or the server failed, at least 0.
+        concurrency: Most requests at a time, 1 to 1,000.
+        timeout: Seconds that a request may take from the moment it is sent, up to 1,000,000.
+        retries: How often a request is repeated after the connection or the server failed, 0 to 1,000.
 
     Raises:
         ConfigError: A setting cannot be meant.
@@ -107,12 +110,12 @@ class HttpSettings:
             )
         for name in self.accept_models:
             _check_text("accept_models", name)
-        _check_number("max_tokens", self.max_tokens, 1)
-        _check_number("concurrency", self.concurrency, 1)
-        _check_number("retries", self.retries, 0)
+        _check_number("max_tokens", self.max_tokens, 1, 10_000_000)
+        _check_number("concurrency", self.concurrency, 1, 1_000)
+        _check_number("retries", self.retries, 0, 1_000)
         seconds: Any = self.timeout
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
-            raise _wrong("timeout", repr(seconds), "a number of seconds above 0")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST:
+            raise _wrong("timeout", repr(seconds), f"a number of seconds above 0, up to {_LONGEST:,}")
 
     @property
     def address(self) -> Address:
@@ -193,9 +196,9 @@ def _check_text(name: str, value: object) -> None:
         raise _wrong(name, repr(value), "a text that is not empty")
 
 
-def _check_number(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise _wrong(name, repr(value), f"a whole number of at least {least}")
+def _check_number(name: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise _wrong(name, repr(value), f"a whole number from {least:,} to {most:,}")
 
 
 def _check_extra(extra: Mapping[str, JsonValue]) -> None:

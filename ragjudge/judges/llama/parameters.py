@@ -6,13 +6,10 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from ragjudge.judges.llama.room import CELLS_PADDING
-from ragjudge.judges.llama.settings import EngineSettings, physical_cores
+from ragjudge.judges.llama.settings import MOST_LAYERS, EngineSettings, physical_cores
 
 if TYPE_CHECKING:
     from ragjudge.gguf.memory import KvType
-
-_ALL_LAYERS = 10_000
-"""More layers than any model has."""
 
 _GPU, _INTEGRATED_GPU = 1, 2
 """Types of ggml's devices."""
@@ -30,7 +27,7 @@ def model_parameters(library: Any, settings: EngineSettings, *, vocabulary_only:
     layers = settings.gpu_layers
     if layers is None:
         layers = -1 if library.llama_supports_gpu_offload() else 0
-    parameters.n_gpu_layers = layers if layers >= 0 else _ALL_LAYERS
+    parameters.n_gpu_layers = layers if layers >= 0 else MOST_LAYERS
     parameters.split_mode = {
         "none": library.LLAMA_SPLIT_MODE_NONE,
         "layer": library.LLAMA_SPLIT_MODE_LAYER,

@@ -44,7 +44,7 @@ _MAGIC = b"ragjudge-state-1\n"
 _SUFFIX = ".state"
 _TEMPORARY = ".state-"
 _STALE_SECONDS = 3600.0
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 

@@ -10,6 +10,12 @@ from typing import Literal, get_args
 from ragjudge.errors import ConfigError
 from ragjudge.gguf.memory import KvType
 
+MOST_LAYERS = 10_000
+"""More layers than any model has."""
+
+MOST_TOKENS = 100_000_000
+"""More tokens than any window or batch holds, and few enough for llama.cpp's numbers."""
+
 MOST_THREADS = 512
 MOST_SEQUENCES = 256
 """What llama.cpp is built for."""
@@ -63,13 +69,12 @@ class EngineSettings:
         """Check the ranges: llama.cpp answers many a wrong size by ending the process."""
         for name, value, least, most in (
             ("threads", self.threads, 1, MOST_THREADS),
-            ("gpu_layers", self.gpu_layers, -1, None),
-            ("batch", self.batch, 1, None),
+            ("gpu_layers", self.gpu_layers, -1, MOST_LAYERS),
+            ("batch", self.batch, 1, MOST_TOKENS),
             ("sequences", self.sequences, 2, MOST_SEQUENCES),
         ):
-            if value is not None and (value < least or (most is not None and value > most)):
-                accepted = f"{least} or more" if most is None else f"{least} to {most}"
-                raise ConfigError(f"the judge's {name} is {value}; accepted: {accepted}.")
+            if value is not None and not least <= value <= most:
+                raise ConfigError(f"the judge's {name} is {value}; accepted: {least} to {most}.")
         for name, word, known in (
             ("flash_attention", self.flash_attention, FlashAttention),
             ("kv", self.kv, KvType),

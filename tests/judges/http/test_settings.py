@@ -109,12 +109,28 @@ def test_an_address_that_may_hold_a_secret_is_refused_and_not_repeated(url: str)
             {"strategy": "best"},
             "judge 'http': strategy is 'best'; accepted: auto, logprobs, constrained, text.",
         ),
-        ({"concurrency": 0}, "judge 'http': concurrency is 0; accepted: a whole number of at least 1."),
-        ({"retries": -1}, "judge 'http': retries is -1; accepted: a whole number of at least 0."),
-        ({"max_tokens": 1.5}, "judge 'http': max_tokens is 1.5; accepted: a whole number of at least 1."),
-        ({"timeout": 0}, "judge 'http': timeout is 0; accepted: a number of seconds above 0."),
-        ({"timeout": float("inf")}, "judge 'http': timeout is inf; accepted: a number of seconds above 0."),
-        ({"timeout": float("nan")}, "judge 'http': timeout is nan; accepted: a number of seconds above 0."),
+        ({"concurrency": 0}, "judge 'http': concurrency is 0; accepted: a whole number from 1 to 1,000."),
+        ({"retries": -1}, "judge 'http': retries is -1; accepted: a whole number from 0 to 1,000."),
+        (
+            {"max_tokens": 1.5},
+            "judge 'http': max_tokens is 1.5; accepted: a whole number from 1 to 10,000,000.",
+        ),
+        (
+            {"retries": 10**23},
+            f"judge 'http': retries is {10**23}; accepted: a whole number from 0 to 1,000.",
+        ),
+        (
+            {"timeout": 0},
+            "judge 'http': timeout is 0; accepted: a number of seconds above 0, up to 1,000,000.",
+        ),
+        (
+            {"timeout": float("inf")},
+            "judge 'http': timeout is inf; accepted: a number of seconds above 0, up to 1,000,000.",
+        ),
+        (
+            {"timeout": float("nan")},
+            "judge 'http': timeout is nan; accepted: a number of seconds above 0, up to 1,000,000.",
+        ),
         ({"extra": {"model": "x"}}, "judge 'http': extra holds 'model', which the judge sets itself."),
         (
             {"extra": {"x": float("nan")}},
