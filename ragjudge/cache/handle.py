@@ -71,6 +71,12 @@ class Handle:
             if not is_damage(error):
                 raise
             self._rescue()
+            if not (self.rescued or self._is_ours()):
+                raise
+
+    def _is_ours(self) -> bool:
+        """Whether we ever wrote here: a file of that name that never was a cache is somebody else's."""
+        return (self._directory / LOCK_NAME).exists()
 
     def _rescue(self) -> None:
         """Go on with what verifies of a damaged database, and leave its files alone."""
@@ -99,12 +105,11 @@ class Handle:
 
     def _open_or_mend(self) -> None:
         make_private(self._directory)
-        is_ours = (self._directory / LOCK_NAME).exists()
+        is_ours = self._is_ours()
         with opening_lock(self._directory, database.BUSY_SECONDS):
             try:
                 self._connect()
             except sqlite3.DatabaseError as error:
-                # A file of that name that never was a cache is somebody else's, and stays where it is.
                 if not is_damage(error):
                     raise
                 if not is_ours and not any(verified_rows(self._directory)):

@@ -64,6 +64,7 @@ def export(
     from ragjudge.agreement.choosing import choice_of
     from ragjudge.cache.bundle import write_bundle
     from ragjudge.cache.store import Store
+    from ragjudge.cli.grading import say_notices
 
     if output.suffix.lower() != ".rjz":
         raise UsageError(f"{output}: a bundle's name ends in .rjz.")
@@ -72,12 +73,14 @@ def export(
         if judges or window is not None:
             raise UsageError("--judge and --window belong to --for SUITE.")
         with Store(directory, read_only=True) as store:
+            say_notices(store)
             rows = list(_rows_with_calls(store))
             records = write_bundle(output, [*rows, *_calibrations(rows, store, named)])
     else:
         loaded = load(suite, directory=directory, judges=judges, window=window)
         place = None if loaded.place is None else Path(str(loaded.place))
         with Store(place, read_only=True) as store:
+            say_notices(store)
             records = write_bundle(output, _rows_of_suite(loaded.assembly, store, named))
     counts = ", ".join(f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in records.items())
     click.echo(f"{printable(str(output))}: {counts or 'nothing'}, {output.stat().st_size:,} bytes")

@@ -55,6 +55,7 @@ def why(
     compared with the stored one that is most like it: judge, template version, context, claim, mode.
     """
     from ragjudge.cache.opening import identify
+    from ragjudge.cli.grading import say_notices
     from ragjudge.sessions import Bundle, open_store
 
     if bundle is not None and directory is not None:
@@ -68,6 +69,7 @@ def why(
         raise UnknownNameError("metric", metric, known, where=f"{suite}, {row}")
     store: Any = open_store(loaded.place if bundle is None else Bundle(bundle), read_only=True)
     with store:
+        say_notices(store)
         for provider, task in wanted:
             found = (loaded.assembly.judges[key] for key in loaded.assembly.seated(task.judge))
             asked = [Asked(judge, identify(judge, store)) for judge in found]

@@ -177,3 +177,28 @@ def test_clear_removes_everything(folder: Path, capsys: pytest.CaptureFixture[st
 def test_a_cache_that_is_not_there_is_not_made(command: list[str], tmp_path: Path) -> None:
     assert main(["cache", *command, "--cache", str(tmp_path / "none")]) == 2
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["stats"], ["verify"], ["verify", "--repair"], ["export", "-o", "x.rjz"], ["clear", "--yes"]]
+)
+def test_a_file_that_never_was_a_cache_is_refused_and_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "cache.db").write_text("a list of my own, and no database" * 99, encoding="utf-8")
+    assert main(["cache", *command, "--cache", "mine"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    error = f"Error: the cache at {tmp_path / 'mine'} cannot be opened: file is not a database.\n"
+    assert captured.err.startswith(error)
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "cache.db"]
+
+
+def test_a_bundle_of_a_damaged_cache_is_not_written_in_silence(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "cache.db").write_bytes((folder / "cache.db").read_bytes()[:5_000])
+    assert main(["cache", "export", "-o", str(tmp_path / "x.rjz"), "--cache", str(folder)]) == 0
+    assert f"the database of the cache at {folder} is damaged;" in capsys.readouterr().err
