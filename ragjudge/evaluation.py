@@ -86,7 +86,8 @@ def evaluate(
             ``contexts``. None = the rows carry recorded outputs.
         dataset: Rows, or the path of a data file. A row's column names may be those of other libraries.
         scorers: Metric names, `Scorer` objects, or metrics of your own; a single one need not be in a list.
-        context: Context for the rows that have none of their own; a string is one chunk.
+        context: Context for the rows that have none of their own; a string is one chunk, unless it spells
+            out a list of texts.
         contexts: The same as chunks, in rank order.
         llm: The judge of scorers that name none, or several in a list; see `Scorer`.
         cache: A cache folder for all judge calls; None = the default one; False = none.

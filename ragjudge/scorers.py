@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import UsageError
 from ragjudge.metrics.base import Metric
 from ragjudge.metrics.registry import check_counts_claims, make_metric
@@ -141,7 +142,7 @@ class Scorer:
         Args:
             input: The question.
             output: The answer.
-            context: The retrieved context; a string is one chunk.
+            context: The retrieved context; a string is one chunk, unless it spells out a list of texts.
             contexts: The retrieved chunks, in rank order.
             expected: The reference answer.
 
@@ -217,16 +218,19 @@ def as_chunks(
 
     Raises:
         UsageError: Both are given, one is no list, or a chunk is not a string.
+        DataError: A string looks like a list and cannot be read as one.
     """
     if context is not None and contexts is not None:
         raise UsageError("context= and contexts= are both given; give one of them.")
     given: Any = contexts if context is None else context
     if given is None:
         return None
+    name = "contexts" if context is None else "context"
+    if isinstance(given, str):
+        given = list_or_text(given, name)
     if isinstance(given, str):
         return (given,)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        name = "contexts" if context is None else "context"
         raise UsageError(f"{name} is {given!r}; accepted: a string, or a list of strings.")
     chunks = tuple(given)
     for number, chunk in enumerate(chunks):

@@ -73,6 +73,9 @@ def test_context_is_one_chunk_and_contexts_are_many() -> None:
     assert len(score.score(input="Who?", context=CONTEXT).items) == 1
     assert len(score.score(input="Who?", contexts=[CONTEXT, "Snakes."]).items) == 2
     assert len(score.score(input="Who?", context=[CONTEXT, "Snakes."]).items) == 2
+    assert len(score.score(input="Who?", context=str([CONTEXT, "Snakes."])).items) == 2
+    with pytest.raises(DataError, match=r"context is the text \"\['a' 'b'\]\", which looks like a list"):
+        score.score(input="Who?", context="['a' 'b']")
     with pytest.raises(UsageError, match="context= and contexts= are both given"):
         score.score(input="Who?", context=CONTEXT, contexts=[CONTEXT])
     with pytest.raises(UsageError, match=r"contexts\[1\] is a int; a chunk is a string"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, JsonValue
 
 from ragjudge.datasets.values import describe, plain_json, quoting_hint, text_of
+from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import DataError
 from ragjudge.records import Record
 
@@ -199,6 +200,8 @@ def _contexts(given: Mapping[str, Any], where: str) -> tuple[str, ...]:
     if len(names) == 2:
         raise DataError(f"{where}: 'context' and 'contexts' are both given; give one of them.")
     value, what = given[names[0]], f"{where}: {names[0]!r}"
+    if isinstance(value, str):
+        value = list_or_text(value, what)
     if isinstance(value, (list, tuple)):
         chunks = tuple(text_of(chunk, f"{what}[{rank}]") for rank, chunk in enumerate(value))
     elif isinstance(value, str):

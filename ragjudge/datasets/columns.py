@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragjudge.datasets.values import describe, plain_json, quoting_hint, text_of
+from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import DataError
 from ragjudge.records import Sample
 from ragjudge.text.languages import language_name
@@ -92,6 +93,9 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
 }
 """For each field of a sample the column names it may have, ragjudge's own first."""
 
+LIST_COLUMNS = frozenset({*ACCEPTED["contexts"], "ground_truths"})
+"""Columns that may hold lists, and so also texts that spell one out."""
+
 _WITH_ASIDES = tuple(dialect for dialect in DIALECTS if dialect.other_context)
 _FIELD_OF = {name: field for field, names in ACCEPTED.items() for name in names}
 
@@ -143,11 +147,10 @@ def read_fields(row: Mapping[str, Any], *, where: str) -> dict[str, Any]:
     """
     fields: dict[str, Any] = {}
     for field, given in _given(row).items():
-        read = _READ.get(field, text_of)
         first, *others = given
-        fields[field] = read(first.value, f"{where}: {first.name!r}")
+        fields[field] = _read(field, first, where)
         for other in others:
-            if read(other.value, f"{where}: {other.name!r}") != fields[field]:
+            if _read(field, other, where) != fields[field]:
                 raise DataError(
                     f"{where}: {first.name!r} and {other.name!r} both mean the sample's {field} and differ; "
                     f"give one of them."
@@ -158,7 +161,7 @@ def read_fields(row: Mapping[str, Any], *, where: str) -> dict[str, Any]:
 def contexts_are_one_text(row: Mapping[str, Any]) -> bool:
     """Return whether a row gives its contexts as one text rather than as a list of chunks."""
     given = _given(row).get("contexts", ())
-    return bool(given) and all(isinstance(column.value, str) for column in given)
+    return bool(given) and all(isinstance(_value(column, ""), str) for column in given)
 
 
 def read_contexts(value: Any, what: str) -> tuple[str, ...]:
@@ -214,7 +217,18 @@ def _expected(value: Any, what: str) -> str:
     return text_of(value, what)
 
 
-_READ: dict[str, Callable[[Any, str], Any]] = {"contexts": read_contexts, "expected": _expected}
+_READERS: dict[str, Callable[[Any, str], Any]] = {"contexts": read_contexts, "expected": _expected}
+
+
+def _read(field: str, column: Given, where: str) -> Any:
+    read = _READERS.get(field, text_of)
+    return read(_value(column, where), f"{where}: {column.name!r}")
+
+
+def _value(column: Given, where: str) -> Any:
+    if column.name in LIST_COLUMNS and isinstance(column.value, str):
+        return list_or_text(column.value, f"{where}: {column.name!r}")
+    return column.value
 
 
 def _columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:

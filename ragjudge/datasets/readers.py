@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-from ragjudge.datasets.columns import ACCEPTED
+from ragjudge.datasets.columns import LIST_COLUMNS
 from ragjudge.datasets.values import describe
 from ragjudge.errors import DataError
 
 LIST_KEYS = ("rows", "data", "results", "tests")
 """Keys under which a JSON file may hold its list of rows."""
 
-_LIST_COLUMNS = frozenset({*ACCEPTED["contexts"], "ground_truths"})
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -96,8 +95,8 @@ def read_json(file: BinaryIO, path: Path) -> Iterator[Found]:
 def read_csv(file: BinaryIO, path: Path) -> Iterator[Found]:
     """Read comma-separated cells under a header line.
 
-    An empty cell is not given: CSV has no other word for it. A cell of contexts is a JSON list of
-    chunks, or else one chunk; it is never split at a mark that a chunk may hold itself.
+    An empty cell is not given: CSV has no other word for it. A cell of contexts that is a JSON list is
+    that list; it is never split at a mark that a chunk may hold itself.
     """
     reader = csv.reader((line for _, line in _lines(file, path)), strict=True)
     header: list[str] | None = None
@@ -115,10 +114,7 @@ def read_csv(file: BinaryIO, path: Path) -> Iterator[Found]:
             given = {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""}
             yield Found(
                 where,
-                {
-                    name: _list_cell(cell, f"{where}: {name!r}") if name in _LIST_COLUMNS else cell
-                    for name, cell in given.items()
-                },
+                {name: _list_cell(cell) if name in LIST_COLUMNS else cell for name, cell in given.items()},
             )
     except csv.Error as error:
         raise DataError(
@@ -194,16 +190,10 @@ def _header(cells: list[str], where: str) -> list[str]:
     return names
 
 
-def _list_cell(cell: str, what: str) -> Any:
-    text = cell.strip()
-    if not text.startswith("["):
+def _list_cell(cell: str) -> Any:
+    if not cell.lstrip().startswith("["):
         return cell
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        if text.startswith(("['", '["', "[{")) and text.endswith("]"):
-            raise DataError(
-                f"{what} looks like a list and is no JSON; accepted: a JSON list of texts, or one text.",
-                hint="write JSON lines instead; pandas: df.to_json(path, orient='records', lines=True)",
-            ) from error
+        return json.loads(cell)
+    except (ValueError, RecursionError):
         return cell

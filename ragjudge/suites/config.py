@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ragjudge.datasets.columns import read_contexts
 from ragjudge.datasets.values import describe, quoting_hint
+from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import ConfigError, DataError, nearest
 from ragjudge.records import LEAST_JUDGES, MOST_JUDGES, Mode, OnEmpty, PanelBy
 from ragjudge.text.claims import ClaimMode, CodeMode
@@ -90,8 +91,13 @@ def _mapping_with_id(value: Any) -> Any:
 
 
 def _texts(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return list_or_text(value, "it")
+        except DataError as error:
+            raise PydanticCustomError(_SENTENCE, "{text}", {"text": error.message}) from error
     try:
-        return value if isinstance(value, str) else list(read_contexts(value, ""))
+        return list(read_contexts(value, ""))
     except DataError as error:
         raise PydanticCustomError(_ACCEPTED, "a text (one chunk) or a list of chunks") from error
 

@@ -53,6 +53,8 @@ def test_a_small_row_is_enough(tmp_path: Path) -> None:
 def test_chunks_may_be_a_list_and_blank_ones_are_not_shown(tmp_path: Path) -> None:
     row = _one(tmp_path / "a.jsonl", {"contexts": ["One.", " ", "Two."], "claim": "Three.", "label": 1})
     assert row.contexts == ("One.", "Two.")
+    row = _one(tmp_path / "a.jsonl", {"contexts": "['One.', 'Two.']", "claim": "Three.", "label": 1})
+    assert row.contexts == ("One.", "Two.")
 
 
 def test_a_table_is_read_too_and_other_columns_become_metadata(tmp_path: Path) -> None:

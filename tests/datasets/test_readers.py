@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,21 @@ def test_a_cell_of_contexts_is_a_json_list_or_one_chunk(
 ) -> None:
     path = write(tmp_path, "rows.csv", f"context\n{cell}\n")
     assert load_samples(path)[0].contexts == contexts
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.json"])
+def test_a_list_that_python_wrote_into_a_text_is_that_list_in_every_format(tmp_path: Path, name: str) -> None:
+    row = {"retrieved_contexts": repr(["It's a, b.", 'He said "c".']), "ground_truths": "['a']"}
+    text = {
+        "rows.csv": ",".join(row)
+        + "\n"
+        + ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row.values()),
+        "rows.jsonl": json.dumps(row),
+        "rows.json": json.dumps([row]),
+    }[name]
+    (sample,) = load_samples(write(tmp_path, name, text))
+    assert (sample.contexts, sample.expected) == (("It's a, b.", 'He said "c".'), "a")
+    assert sample == samples_from_rows([row])[0]
 
 
 def test_the_row_numbers_that_a_table_was_saved_with_are_metadata(tmp_path: Path) -> None:
@@ -166,10 +182,10 @@ def test_the_row_numbers_that_a_table_was_saved_with_are_metadata(tmp_path: Path
         ("a.csv", 'question\n"a\n', "{path}, line 2: broken CSV: unexpected end of data."),
         (
             "a.csv",
-            "question,context\nq,\"['a', 'b']\"\n",
+            "question,context\nq,\"['a' 'b']\"\n",
             (
-                "{path}, line 2: 'context' looks like a list and is no JSON; "
-                "accepted: a JSON list of texts, or one text."
+                "{path}, line 2: 'context' is the text \"['a' 'b']\", which looks like a list and cannot be "
+                "read as one; accepted: a text, or a list of texts as JSON or Python writes it."
             ),
         ),
         (

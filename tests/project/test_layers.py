@@ -28,7 +28,7 @@ LAYERS: dict[str, set[str]] = {
     "runner": GROUND | {"metrics", "judges", "cache", "planning"},
     "agreement": GROUND | {"judges", "cache", "metrics", "prompts", "text", "gguf", "datasets"},
     "sessions": GROUND | {"judges", "cache", "agreement"},
-    "scorers": GRADING | {"sessions", "text"},
+    "scorers": GRADING | {"sessions", "datasets", "text"},
     "assembly": GRADING | {"agreement", "sessions", "suites", "providers", "datasets", "text"},
     "evaluation": GRADING | {"sessions", "scorers", "suites", "providers", "datasets", "reports", "text"},
     "cli": GRADING

@@ -487,6 +487,13 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(tmp_path: Path, text: str,
             "tests[0].assert[0].context: found a list; accepted: a text (one chunk) or a list of chunks.",
         ),
         (
+            "{type: faithfulness, context: \"['a' 'b']\"}",
+            (
+                "tests[0].assert[0].context: it is the text \"['a' 'b']\", which looks like a list and "
+                "cannot be read as one; accepted: a text, or a list of texts as JSON or Python writes it."
+            ),
+        ),
+        (
             "{type: faithfulness, label: a}, {type: context-recall, label: a}",
             "tests[0].assert[1]: the label 'a' is taken by tests[0].assert[0].",
         ),
