@@ -75,6 +75,7 @@ def assemble(suite: Suite, *, override: Judge | Sequence[Judge] | None = None) -
             ),
             provider=case.sample.provider,
             error=case.sample.error,
+            origin=case.origin,
         )
         for case in suite.cases
     ]
@@ -123,7 +124,7 @@ def _produced(cells: Sequence[Cell], providers: Sequence[_Hosted]) -> Iterator[C
                 )
                 for task in cell.tasks
             ]
-            yield Cell(sample, tuple(tasks), provider=name)
+            yield replace(cell, sample=sample, tasks=tuple(tasks), provider=name, error=None)
 
 
 class _Hosted:

@@ -133,7 +133,13 @@ class ReplayMissError(RagjudgeError):
     exit_code = 4
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that looks most like ``name``, or None when none is close."""
-    matches = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known name that looks most like ``name``, or None when none is close.
+
+    Args:
+        name: The name.
+        known: The known ones.
+        cutoff: How alike two names must be, from 0 to 1.
+    """
+    matches = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=cutoff)
     return matches[0] if matches else None

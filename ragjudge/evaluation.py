@@ -18,6 +18,7 @@ from ragjudge.text.claims import ClaimMode, CodeMode
 from ragjudge.text.splitting import EvidenceMode, Splitting, given_options
 
 if TYPE_CHECKING:
+    from ragjudge.datasets.load import LoadedRow
     from ragjudge.providers.base import Provider
     from ragjudge.runner import Cell
     from ragjudge.sessions import CachePlace, Llm
@@ -113,7 +114,7 @@ def evaluate(
         JudgeUnavailableError: There is no judge to ask.
         ReplayMissError: With ``replay=True``, a call is not in the cache.
     """
-    from ragjudge.datasets.load import load_samples, samples_from_rows
+    from ragjudge.datasets.load import load_rows, rows_of_program
     from ragjudge.datasets.values import describe
     from ragjudge.providers.python_callable import from_callable
     from ragjudge.runner import Runner
@@ -125,12 +126,12 @@ def evaluate(
     if not scorers:
         raise UsageError("evaluate needs scorers, e.g. scorers=['faithfulness'].")
     if isinstance(dataset, (str, os.PathLike)):
-        samples = load_samples(Path(dataset), recorded=agent_fn is None)
+        rows = load_rows(Path(dataset), recorded=agent_fn is None)
     elif isinstance(dataset, Mapping) or not isinstance(dataset, Iterable):
         raise UsageError(f"dataset is {describe(dataset)}; accepted: rows, or the path of a data file.")
     else:
-        samples = samples_from_rows(dataset, recorded=agent_fn is None)
-    if not samples:
+        rows = rows_of_program(dataset, recorded=agent_fn is None)
+    if not rows:
         raise UsageError("evaluate needs a dataset with at least one row.")
     told = given_options(
         language=language, claims=claims, code=code, abbreviations=abbreviations, evidence=evidence
@@ -149,7 +150,7 @@ def evaluate(
         key: shared_caching_judge(given, place, replay=replay, calibration=wish)
         for key, (given, wish) in keys.items()
     }
-    cells = [_cell(sample, provider, common, made, judge_of) for sample in samples]
+    cells = [_cell(row, provider, common, made, judge_of) for row in rows]
     if not progress:
         return Evaluation(Runner(judges).run(cells))
     from ragjudge.reports.page import open_console
@@ -200,7 +201,7 @@ def _judge_key(
 
 
 def _cell(
-    sample: Sample,
+    row: LoadedRow,
     provider: Provider | None,
     common: tuple[str, ...] | None,
     scorers: Sequence[Scorer],
@@ -210,6 +211,7 @@ def _cell(
     from ragjudge.runner import Cell, Task
     from ragjudge.suites.labels import unique_labels
 
+    sample = row.sample
     name, error = sample.provider, sample.error
     if provider is not None:
         name, error = provider.name, None
@@ -225,4 +227,4 @@ def _cell(
         Task(label, scorer.metric, sample, scorer.threshold, scorer.on_empty, key)
         for label, scorer, key in zip(labels, scorers, judge_of, strict=True)
     )
-    return Cell(sample, tasks, provider=name, error=error)
+    return Cell(sample, tasks, provider=name, error=error, origin=row.origin)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Protocol, cast
 
 from ragjudge.errors import DataError
 from ragjudge.judges.base import Judge
@@ -47,6 +47,17 @@ class Task:
     judge: str = ""
 
 
+class Origin(Protocol):
+    """Where a sample comes from, for messages about what it lacks."""
+
+    @property
+    def where(self) -> str:
+        """Its place."""
+
+    def without(self, fields: Sequence[str]) -> str:
+        """Say what was given there in the place of fields, and how they could have been given."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """A row of the report to be: a sample, the provider of its output, and the scores it needs.
@@ -56,12 +67,14 @@ class Cell:
         tasks: The scores, in the order of the report.
         provider: Name of the provider; None for a recorded output.
         error: Why there is no output, or none to be graded; the cell's scores are then skipped and fail.
+        origin: Where the sample comes from; None when nobody can say more than its id.
     """
 
     sample: Sample
     tasks: tuple[Task, ...]
     provider: str | None = None
     error: str | None = None
+    origin: Origin | None = None
 
 
 @dataclass
@@ -164,7 +177,7 @@ def check_questions(cells: Iterable[Cell]) -> None:
         for task in cell.tasks:
             lacking = [name for name in _lacking(task) if name not in PRODUCED]
             if lacking:
-                raise _lacks(task, lacking)
+                raise _lacks(cell, task, lacking)
 
 
 def gradable(cells: Iterable[Cell]) -> Iterator[Cell]:
@@ -182,7 +195,7 @@ def gradable(cells: Iterable[Cell]) -> Iterator[Cell]:
             lacking = _lacking(task)
             if lacking:
                 if cell.provider is None or not PRODUCED.issuperset(lacking):
-                    raise _lacks(task, lacking)
+                    raise _lacks(cell, task, lacking)
                 error = f"{cell.provider} gave no {' and no '.join(lacking)}, and {task.label} needs them."
                 break
         yield cell if error is cell.error else replace(cell, error=error)
@@ -192,13 +205,14 @@ def _lacking(task: Task) -> list[str]:
     return [name for name in task.metric.requires if getattr(task.sample, name) is None]
 
 
-def _lacks(task: Task, lacking: Sequence[str]) -> DataError:
+def _lacks(cell: Cell, task: Task, lacking: Sequence[str]) -> DataError:
+    own = f" ({task.label})" if task.label != task.metric.name else ""
+    needs = f"{task.metric.name}{own} needs {' and '.join(lacking)}"
+    if cell.origin is not None:
+        return DataError(f"{cell.origin.where}: {needs}; {cell.origin.without(lacking)}")
     fields = ("input", "output", "contexts", "expected")
     given = [name for name in fields if getattr(task.sample, name) is not None]
-    return DataError(
-        f"{task.sample.id}, {task.label}: {task.metric.name} needs {' and '.join(lacking)}; "
-        f"the row has {', '.join(given) or 'none of the fields'}."
-    )
+    return DataError(f"{task.sample.id}: {needs}; given: {', '.join(given) or 'nothing'}.")
 
 
 def preparation_of(task: Task, judge: Judge) -> tuple[Call, ...]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ragjudge.datasets.origins import Origin
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import UsageError
 from ragjudge.metrics.base import Metric
@@ -18,6 +19,15 @@ from ragjudge.text.splitting import EvidenceMode, Splitting, given_options
 
 if TYPE_CHECKING:
     from ragjudge.sessions import CachePlace, Llm
+
+
+_ARGUMENTS = {
+    "input": ("input",),
+    "output": ("output",),
+    "contexts": ("context", "contexts"),
+    "expected": ("expected",),
+}
+"""For each field of a sample the arguments of `Scorer.score` that may give it."""
 
 
 class Scorer:
@@ -169,9 +179,17 @@ class Scorer:
             contexts=as_chunks(context, contexts),
             expected=expected,
         )
+        arguments = {
+            "input": input,
+            "output": output,
+            "context": context,
+            "contexts": contexts,
+            "expected": expected,
+        }
+        given = tuple(name for name, value in arguments.items() if value is not None)
         task = Task(self.name, self.metric, sample, self.threshold, self.on_empty)
         judge = shared_caching_judge(self.llm, self.cache, replay=self.replay, calibration=self.calibration)
-        report = Runner({"": judge}).run([Cell(sample, (task,))])
+        report = Runner({"": judge}).run([Cell(sample, (task,), origin=Origin("score()", given, _ARGUMENTS))])
         return report.rows[0].scores[self.name]
 
     def __repr__(self) -> str:

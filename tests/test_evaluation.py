@@ -61,7 +61,7 @@ def test_a_row_for_which_the_function_gives_no_contexts_fails_alone() -> None:
 
 
 def test_a_field_that_the_data_set_lacks_is_still_refused() -> None:
-    with pytest.raises(DataError, match="context_recall needs expected; the row has input, output, contexts"):
+    with pytest.raises(DataError, match=r"^dataset\[0\]: context_recall needs expected; given: input\."):
         evaluate(agent, [{"input": "Python?"}], ["context_recall"], context=PYTHON, llm="fake", cache=False)
 
 
@@ -233,7 +233,7 @@ def test_a_metric_of_ones_own_is_a_scorer() -> None:
         (
             {"dataset": [{"output": "x"}], "scorers": ["faithfulness"]},
             DataError,
-            "row-1, faithfulness: faithfulness needs contexts; the row has output",
+            r"dataset\[0\]: faithfulness needs contexts; given: output\. Accepted as contexts: contexts, ",
         ),
         (
             {"agent_fn": "my agent", "dataset": [{"input": "x"}], "scorers": ["faithfulness"]},

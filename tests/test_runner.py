@@ -103,9 +103,7 @@ def test_a_row_without_what_a_metric_needs_is_named_before_anything_is_judged() 
     cells = [cell(sample(), "faithfulness"), cell(Sample(id="bare", output="x"), "context_recall")]
     with pytest.raises(DataError) as caught:
         grade(cells, judge)
-    assert caught.value.message == (
-        "bare, context_recall: context_recall needs expected and contexts; the row has output."
-    )
+    assert caught.value.message == ("bare: context_recall needs expected and contexts; given: output.")
     assert judge.asked == []
 
 

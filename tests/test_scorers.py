@@ -83,8 +83,11 @@ def test_context_is_one_chunk_and_contexts_are_many() -> None:
 
 
 def test_a_missing_field_is_named_with_the_metric() -> None:
-    with pytest.raises(DataError, match="faithfulness needs contexts; the row has input, output"):
+    with pytest.raises(DataError, match="faithfulness needs contexts") as caught:
         Faithfulness(FakeJudge()).score(input="a", output="b")
+    assert caught.value.message == (
+        "score(): faithfulness needs contexts; given: input, output. Accepted as contexts: context, contexts."
+    )
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, True, "0.5", float("nan")])

@@ -63,7 +63,7 @@ def grade(
     """
     from ragjudge.cache.panel import Seating
     from ragjudge.cli.grading import grade_cells
-    from ragjudge.datasets.load import load_samples
+    from ragjudge.datasets.load import load_rows
     from ragjudge.errors import ConfigError, DataError
     from ragjudge.metrics.registry import canonical_name, make_metric
     from ragjudge.reports.registry import check_outputs
@@ -82,8 +82,8 @@ def grade(
     judges = {str(number): judge for number, judge in enumerate(options.open_judges())}
     panels = {"panel": Seating(tuple(judges))} if len(judges) > 1 else {}
     key = next(iter((*panels, *judges)))
-    samples = load_samples(data)
-    if not samples:
+    rows = load_rows(data)
+    if not rows:
         raise DataError(f"{data}: the file holds no rows.")
     cells = [
         Cell(
@@ -100,8 +100,9 @@ def grade(
             ),
             provider=sample.provider,
             error=sample.error,
+            origin=origin,
         )
-        for sample in samples
+        for sample, origin in rows
     ]
     return grade_cells(
         cells,

@@ -62,6 +62,7 @@ def score(
     from ragjudge.agreement.choosing import open_calibrated_judge
     from ragjudge.cache.panel import Panel
     from ragjudge.cli.grading import exit_code, say_notices, say_why_not_graded, say_write_error
+    from ragjudge.datasets.origins import Origin
     from ragjudge.errors import UsageError
     from ragjudge.metrics.registry import make_metric
     from ragjudge.records import Sample
@@ -81,6 +82,12 @@ def score(
         expected=None if expected is None else read_text_argument(expected),
         contexts=tuple(map(read_text_argument, contexts)) or None,
     )
+    options_of = {"input": "--input", "output": "--output", "contexts": "--context", "expected": "--expected"}
+    origin = Origin(
+        "ragjudge score",
+        tuple(option for field, option in options_of.items() if getattr(sample, field) is not None),
+        {field: (option,) for field, option in options_of.items()},
+    )
     smallest = check_threshold(made.default_threshold if threshold is None else threshold)
     task = Task(made.name, made, sample, smallest, on_empty)  # type: ignore[arg-type]
     judges = options.open_judges()
@@ -91,7 +98,7 @@ def score(
         ]
         asked = Panel(opened) if len(opened) > 1 else opened[0]
         try:
-            report = Runner({"": asked}).run([Cell(sample, (task,))])
+            report = Runner({"": asked}).run([Cell(sample, (task,), origin=origin)])
         finally:
             asked.close()
     say_write_error(store)

@@ -122,12 +122,12 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
         DataError: A column has a value of a wrong type, or two names of one field differ.
         UnknownNameError: The splitter does not know the row's language.
     """
-    columns = _columns(row, where)
+    columns = columns_of(row, where)
     fields = read_fields(columns, where=where)
     id_name = next((name for name in ID_NAMES if columns.get(name) is not None), None)
     results = _results(columns)
     read = {LANGUAGE_NAME, id_name, *results}
-    used = {name for name in columns if name in _FIELD_OF} - _asides(columns) | read
+    used = {name for name in columns if name in _FIELD_OF} - asides_of(columns) | read
     metadata = _metadata({name: value for name, value in columns.items() if name not in used}, where)
     return Sample(
         id=f"row-{index}" if id_name is None else _id(columns[id_name], f"{where}: {id_name!r}"),
@@ -231,7 +231,7 @@ def _value(column: Given, where: str) -> Any:
     return column.value
 
 
-def _columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+def columns_of(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the row's columns, with those under ``vars`` moved up."""
     inner = row.get("vars")
     if not isinstance(inner, Mapping):
@@ -247,7 +247,7 @@ def _columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {**outer, **inner}
 
 
-def _asides(row: Mapping[str, Any]) -> set[str]:
+def asides_of(row: Mapping[str, Any]) -> set[str]:
     """Return the names that in this row's dialect are no retrieved chunks."""
     return {
         name
@@ -258,7 +258,7 @@ def _asides(row: Mapping[str, Any]) -> set[str]:
 
 
 def _given(row: Mapping[str, Any]) -> dict[str, list[Given]]:
-    asides = _asides(row)
+    asides = asides_of(row)
     given: dict[str, list[Given]] = {}
     for name, value in row.items():
         field = _FIELD_OF.get(name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ragjudge.datasets.columns import sample_from_row
+from ragjudge.datasets.columns import FIELDS, sample_from_row
+from ragjudge.datasets.origins import Origin, origin_of_row
 from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import describe, plain_json
 from ragjudge.errors import DataError
@@ -14,7 +15,14 @@ from ragjudge.records import Sample
 from ragjudge.text.languages import language_name
 
 
-def load_samples(path: str | Path, *, recorded: bool = True) -> tuple[Sample, ...]:
+class LoadedRow(NamedTuple):
+    """A sample, and where it comes from."""
+
+    sample: Sample
+    origin: Origin
+
+
+def load_rows(path: str | Path, *, recorded: bool = True) -> tuple[LoadedRow, ...]:
     """Read a data file: ``.jsonl``, ``.json`` or ``.csv``. The report of another run is one too.
 
     Args:
@@ -26,12 +34,12 @@ def load_samples(path: str | Path, *, recorded: bool = True) -> tuple[Sample, ..
         UnknownNameError: The splitter does not know a row's language.
     """
     ids = Ids(recorded=recorded)
-    return tuple(ids.sample(found) for found in read_rows(Path(path)))
+    return tuple(ids.loaded(found) for found in read_rows(Path(path)))
 
 
-def samples_from_rows(
+def rows_of_program(
     rows: Iterable[Mapping[str, Any] | Sample], *, where: str = "dataset", recorded: bool = True
-) -> tuple[Sample, ...]:
+) -> tuple[LoadedRow, ...]:
     """Make samples of rows that a program holds; a row that is a sample already stays as it is.
 
     Args:
@@ -43,19 +51,22 @@ def samples_from_rows(
         DataError: A row cannot be a sample, or two rows have the same id.
         UnknownNameError: The splitter does not know a row's language.
     """
-    return tuple(_samples(rows, where, Ids(recorded=recorded)))
+    return tuple(_rows(rows, where, Ids(recorded=recorded)))
 
 
-def _samples(rows: Iterable[Mapping[str, Any] | Sample], where: str, ids: Ids) -> Iterator[Sample]:
+def _rows(rows: Iterable[Mapping[str, Any] | Sample], where: str, ids: Ids) -> Iterator[LoadedRow]:
     for index, row in enumerate(rows):
         place = f"{where}[{index}]"
         if isinstance(row, Sample):
             if row.language is not None:
                 language_name(row.language, where=f"{place}: 'language'")
             plain_json(row.metadata, f"{place}: 'metadata'")
-            yield ids.checked(row, place)
+            given = tuple(field for field in FIELDS if getattr(row, field) is not None)
+            yield LoadedRow(
+                ids.checked(row, place), Origin(place, given, {field: (field,) for field in FIELDS})
+            )
         elif isinstance(row, Mapping):
-            yield ids.sample(Found(place, dict(row)))
+            yield ids.loaded(Found(place, dict(row)))
         else:
             raise DataError(f"{place}: the row is {describe(row)}; accepted: a mapping or a Sample.")
 
@@ -72,7 +83,7 @@ class Ids:
         self._recorded = recorded
         self._places: dict[tuple[str, str | None], str] = {}
 
-    def sample(self, found: Found) -> Sample:
+    def loaded(self, found: Found) -> LoadedRow:
         """Make a sample of the next row.
 
         Raises:
@@ -80,7 +91,7 @@ class Ids:
             UnknownNameError: The splitter does not know the row's language.
         """
         sample = sample_from_row(found.row, where=found.where, index=len(self._places) + 1)
-        return self.checked(sample, found.where)
+        return LoadedRow(self.checked(sample, found.where), origin_of_row(found.row, found.where))
 
     def checked(self, sample: Sample, where: str) -> Sample:
         """Return the sample when its id is new.

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragjudge.datasets.columns import contexts_are_one_text
-from ragjudge.datasets.load import Ids
+from ragjudge.datasets.load import Ids, LoadedRow
 from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import plain_json
 from ragjudge.errors import ConfigError, DataError, UnknownNameError, nearest
 from ragjudge.metrics.registry import canonical_name, metric_names
 from ragjudge.providers.base import RECORDED, ProviderSpec, service_of
-from ragjudge.records import Sample
 from ragjudge.suites.config import (
     AssertionConfig,
     By,
@@ -306,7 +305,7 @@ class _Loader:
         }
         labelled = {one_text: self._labelled(placed) for one_text, placed in of_all.items()}
         for found, own, place in self._rows():
-            sample = self._sample(found)
+            sample, origin = self._loaded(found)
             one_text = contexts_are_one_text(found.row)
             assertions = labelled[one_text]
             if own:
@@ -315,7 +314,7 @@ class _Loader:
                     for index, config in enumerate(own)
                 ]
                 assertions = self._labelled([*of_all[one_text], *placed])
-            yield Case(sample=sample, assertions=assertions)
+            yield Case(sample=sample, assertions=assertions, origin=origin)
 
     def _rows(self) -> Iterator[tuple[Found, Sequence[AssertionConfig], str]]:
         config = self._config
@@ -345,9 +344,9 @@ class _Loader:
         except DataError as error:
             raise error.within(f"{self._file}: dataset")  # noqa: B904 - the very error, told where
 
-    def _sample(self, found: Found) -> Sample:
+    def _loaded(self, found: Found) -> LoadedRow:
         try:
-            return self._ids.sample(found)
+            return self._ids.loaded(found)
         except (DataError, UnknownNameError) as error:
             if self._config.dataset is None:
                 raise  # the place of a test names the suite already

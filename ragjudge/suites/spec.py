@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from ragjudge.datasets.origins import Origin
 from ragjudge.providers.base import ProviderSpec
 from ragjudge.records import Mode, OnEmpty, PanelBy, Record, Sample
 from ragjudge.text.splitting import DEFAULT_SPLITTING, Splitting
@@ -125,10 +126,12 @@ class Case(Record):
     Attributes:
         sample: The sample.
         assertions: What is asserted about it, the suite's own assertions first.
+        origin: Where the sample comes from.
     """
 
     sample: Sample
     assertions: tuple[AssertionSpec, ...]
+    origin: Origin
 
 
 class Suite(Record):

@@ -88,9 +88,9 @@ OUT: dict[Any, set[str]] = {
     ProviderSpec: set(),
     # What stands in the file of `dataset` is in `cases`.
     Suite: {"path", "description", "dataset", "cache"} | CALIBRATION | PREFIXES,
-    Case: set(),
+    Case: {"origin"},
     Task: {"label", "threshold", "on_empty"},
-    Cell: {"provider", "error"},
+    Cell: {"provider", "error", "origin"},
     Scorer: {"threshold", "on_empty"} | CALIBRATION | PLACES,
     evaluate: {"progress"} | CALIBRATION | PLACES,
 }

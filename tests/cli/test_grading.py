@@ -217,6 +217,39 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(
     assert "run the same command again to go on" in capsys.readouterr().err
 
 
+LACKING = [
+    {"id": "good", "question": "Q?", "answer": GOOD, "contexts": [CONTEXT]},
+    {"id": "bad", "question": "Q?", "answer": GOOD, "retrieved_context s": [CONTEXT]},
+]
+
+
+@pytest.mark.parametrize("command", ["run", "grade"])
+def test_a_row_that_lacks_a_column_is_named_with_its_file_its_columns_and_the_accepted_names(
+    command: str, suite: Path, rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows.write_text("".join(f"{json.dumps(row)}\n\n" for row in LACKING), encoding="utf-8")
+    arguments = (
+        [str(suite)] if command == "run" else [str(rows), "--metric", "faithfulness", "--judge", "fake"]
+    )
+    assert run([command, *arguments]) == 2
+    assert (
+        f"{rows}, line 3: faithfulness needs contexts; given: id, question, answer, retrieved_context s. "
+        "Is 'retrieved_context s' meant to be 'retrieved_contexts'? Accepted as contexts: contexts, context, "
+    ) in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_test_of_a_suite_that_lacks_a_var_is_named(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite.write_text(
+        "judge: fake\ntests:\n- {vars: {answr: A., context: C}, assert: [{type: faithfulness, label: my}]}\n",
+        encoding="utf-8",
+    )
+    assert run(["run", str(suite)]) == 2
+    assert (
+        f"{suite}: tests[0].vars: faithfulness (my) needs output; given: answr, context. "
+        "Is 'answr' meant to be 'answer'? Accepted as output: output, "
+    ) in " ".join(capsys.readouterr().err.split())
+
+
 SCORE = ["score", "faithfulness", "--judge", "fake", "--output", "x"]
 
 
@@ -224,7 +257,10 @@ SCORE = ["score", "faithfulness", "--judge", "fake", "--output", "x"]
     ("arguments", "message"),
     [
         (["score", "faithfullness"], "unknown metric 'faithfullness'. Did you mean 'faithfulness'?"),
-        (SCORE, "sample, faithfulness: faithfulness needs contexts; the row has output."),
+        (
+            SCORE,
+            "ragjudge score: faithfulness needs contexts; given: --output. Accepted as contexts: --context.",
+        ),
         ([*SCORE, "--context", "@none.txt"], "none.txt: there is no such file."),
         ([*SCORE, "--context", "x", "--threshold", "2"], "threshold is 2.0; accepted: a number from 0 to 1."),
         ([*SCORE, "--context", "x", "--by", "claims"], "by is 'claims'; it has no variants."),

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ragjudge.datasets.load import load_samples, samples_from_rows
+from ragjudge.datasets.load import load_rows, rows_of_program
 from ragjudge.datasets.readers import read_rows
 from ragjudge.errors import DataError
 from ragjudge.records import Sample
@@ -15,6 +17,14 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     return path
+
+
+def load_samples(path: Path) -> tuple[Sample, ...]:
+    return tuple(row.sample for row in load_rows(path))
+
+
+def samples_from_rows(rows: Iterable[Any], *, recorded: bool = True) -> tuple[Sample, ...]:
+    return tuple(row.sample for row in rows_of_program(rows, recorded=recorded))
 
 
 def test_json_lines_are_read_with_their_line_numbers(tmp_path: Path) -> None:
@@ -267,5 +277,5 @@ def test_recorded_outputs_of_two_providers_are_two_rows() -> None:
 )
 def test_bad_rows_of_a_program_are_said_in_one_sentence(rows: list[object], sentence: str) -> None:
     with pytest.raises(DataError) as caught:
-        samples_from_rows(rows)  # type: ignore[arg-type]
+        samples_from_rows(rows)
     assert caught.value.message == sentence
