@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragjudge.datasets.origins import Origin
+from ragjudge.datasets.values import describe
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import UsageError
 from ragjudge.metrics.base import Metric
@@ -235,7 +236,7 @@ def as_chunks(
     """Return chunks from the two ways of giving them.
 
     Raises:
-        UsageError: Both are given, one is no list, or a chunk is not a string.
+        UsageError: Both are given, one is no list or tuple, or a chunk is not a string.
         DataError: A string looks like a list and cannot be read as one.
     """
     if context is not None and contexts is not None:
@@ -244,12 +245,18 @@ def as_chunks(
     if given is None:
         return None
     name = "contexts" if context is None else "context"
+    if hasattr(given, "tolist"):
+        given = given.tolist()  # an array, or a column of a table
     if isinstance(given, str):
         given = list_or_text(given, name)
     if isinstance(given, str):
         return (given,)
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise UsageError(f"{name} is {given!r}; accepted: a string, or a list of strings.")
+    if not isinstance(given, Sequence):
+        # What has no order has no ranks: a set would be another sample in each process.
+        raise UsageError(
+            f"{name} is {describe(given)}; accepted: a string (one chunk), or a list or tuple of strings in "
+            f"rank order."
+        )
     chunks = tuple(given)
     for number, chunk in enumerate(chunks):
         if not isinstance(chunk, str):

@@ -213,7 +213,11 @@ def test_a_metric_of_ones_own_is_a_scorer() -> None:
         ({"dataset": [{"output": "x"}], "scorers": 5}, UsageError, "scorers is a int; accepted: a metric's"),
         ({"dataset": 5, "scorers": "faithfulness"}, UsageError, "dataset is the number 5; accepted: rows"),
         ({"dataset": {"output": "x"}, "scorers": "faithfulness"}, UsageError, "dataset is an object"),
-        ({"dataset": [{"output": "x"}], "scorers": "faithfulness", "context": 5}, UsageError, "context is 5"),
+        (
+            {"dataset": [{"output": "x"}], "scorers": "faithfulness", "context": 5},
+            UsageError,
+            "context is the number 5",
+        ),
         (
             {"dataset": [{"output": "x"}], "scorers": "faithfulness", "llm": 5},
             UsageError,

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from ragjudge import (
     AnswerRelevancy,
@@ -14,7 +17,9 @@ from ragjudge import (
     ContextRelevance,
     Faithfulness,
     FakeJudge,
+    Sample,
     Scorer,
+    evaluate,
     sessions,
 )
 from ragjudge.errors import ConfigError, DataError, ReplayMissError, UnknownNameError, UsageError
@@ -80,6 +85,36 @@ def test_context_is_one_chunk_and_contexts_are_many() -> None:
         score.score(input="Who?", context=CONTEXT, contexts=[CONTEXT])
     with pytest.raises(UsageError, match=r"contexts\[1\] is a int; a chunk is a string"):
         score.score(input="Who?", contexts=["a", 2])  # type: ignore[list-item]
+
+
+UNORDERED = [{"a", "b"}, frozenset("ab"), {"a": 1}, {"a": 1}.keys(), (chunk for chunk in "ab"), iter("ab"), 5]
+
+
+@pytest.mark.parametrize("contexts", UNORDERED, ids=lambda contexts: type(contexts).__name__)
+def test_contexts_without_an_order_are_refused(contexts: Any) -> None:
+    accepted = "accepted: a string (one chunk), or a list or tuple of strings in rank order."
+    for arguments in ({"context": contexts}, {"contexts": contexts}):
+        (name,) = arguments
+        with pytest.raises(UsageError, match=f"^{name} is ") as caught:
+            Faithfulness(FakeJudge()).score(output=OUTPUT, **arguments)
+        assert caught.value.message.endswith(accepted)
+        with pytest.raises(UsageError) as caught:
+            evaluate(dataset=[{"output": OUTPUT}], scorers="faithfulness", llm="fake", **arguments)
+        assert caught.value.message.endswith(accepted)
+    with pytest.raises(DataError, match=r"^dataset\[0\]: 'contexts' is "):
+        evaluate(dataset=[{"output": OUTPUT, "contexts": contexts}], scorers="faithfulness", llm="fake")
+    with pytest.raises(ValidationError, match="a list or tuple of texts, in rank order"):
+        Sample(id="a", contexts=contexts)
+    failed = evaluate(
+        lambda _: {"output": OUTPUT, "contexts": contexts}, [{"input": "Who?"}], "faithfulness", llm="fake"
+    )
+    assert "'contexts' is " in (failed.rows[0].error or "")
+
+
+@pytest.mark.parametrize("kind", [list, tuple, deque, np.array])
+def test_contexts_with_an_order_are_taken(kind: Callable[[Sequence[str]], Any]) -> None:
+    score = ContextPrecision(FakeJudge()).score(input="Who?", contexts=kind([CONTEXT, "Snakes."]))
+    assert [item.text for item in score.items] == [CONTEXT, "Snakes."]
 
 
 def test_a_missing_field_is_named_with_the_metric() -> None:
@@ -205,10 +240,12 @@ def test_an_argument_of_another_kind_is_refused_in_one_sentence(
     ("fields", "message"),
     [
         ({"output": 5, "context": "x"}, "output is 5; accepted: text."),
-        ({"output": "x", "context": 5}, "context is 5; accepted: a string, or a list of strings."),
         (
-            {"output": "x", "contexts": {"a": 1}},
-            "contexts is {'a': 1}; accepted: a string, or a list of strings.",
+            {"output": "x", "context": 5},
+            (
+                "context is the number 5; accepted: a string (one chunk), or a list or tuple of strings in "
+                "rank order."
+            ),
         ),
         ({"output": "x", "contexts": [1]}, "contexts[0] is a int; a chunk is a string."),
         ({"input": b"x", "output": "x", "context": "x"}, "input is b'x'; accepted: text."),

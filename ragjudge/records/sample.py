@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field, JsonValue
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field, JsonValue, field_validator
 
 from ragjudge.records.base import Record
 
@@ -35,3 +38,10 @@ class Sample(Record):
     provider: str | None = None
     error: str | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @field_validator("contexts", mode="before")
+    @classmethod
+    def _has_ranks(cls, contexts: Any) -> Any:
+        if contexts is not None and not isinstance(contexts, Sequence):
+            raise ValueError("accepted: a list or tuple of texts, in rank order")
+        return contexts
