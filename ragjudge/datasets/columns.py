@@ -97,7 +97,8 @@ LIST_COLUMNS = frozenset({*ACCEPTED["contexts"], "ground_truths"})
 """Columns that may hold lists, and so also texts that spell one out."""
 
 _WITH_ASIDES = tuple(dialect for dialect in DIALECTS if dialect.other_context)
-_FIELD_OF = {name: field for field, names in ACCEPTED.items() for name in names}
+FIELD_OF = {name: field for field, names in ACCEPTED.items() for name in names}
+"""The field of a sample that each column name means."""
 
 
 class Given(NamedTuple):
@@ -127,7 +128,7 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
     id_name = next((name for name in ID_NAMES if columns.get(name) is not None), None)
     results = _results(columns)
     read = {LANGUAGE_NAME, id_name, *results}
-    used = {name for name in columns if name in _FIELD_OF} - asides_of(columns) | read
+    used = {name for name in columns if name in FIELD_OF} - asides_of(columns) | read
     metadata = _metadata({name: value for name, value in columns.items() if name not in used}, where)
     return Sample(
         id=f"row-{index}" if id_name is None else _id(columns[id_name], f"{where}: {id_name!r}"),
@@ -261,7 +262,7 @@ def _given(row: Mapping[str, Any]) -> dict[str, list[Given]]:
     asides = asides_of(row)
     given: dict[str, list[Given]] = {}
     for name, value in row.items():
-        field = _FIELD_OF.get(name)
+        field = FIELD_OF.get(name)
         if field is not None and value is not None and name not in asides:
             given.setdefault(field, []).append(Given(name, value))
     return given

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragjudge.datasets.columns import contexts_are_one_text
+from ragjudge.datasets.columns import columns_of, contexts_are_one_text
 from ragjudge.datasets.load import Ids, LoadedRow
 from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import plain_json
@@ -25,6 +25,7 @@ from ragjudge.suites.config import (
     validated,
 )
 from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, PanelSpec, Suite
+from ragjudge.suites.texts import Texts, refers_to_vars
 from ragjudge.suites.yaml_file import read_yaml
 from ragjudge.text.languages import language_name
 from ragjudge.text.splitting import Splitting
@@ -296,34 +297,35 @@ class _Loader:
     # -- rows --------------------------------------------------------------------------------------
 
     def _cases(self) -> Iterator[Case]:
-        of_all = {
-            one_text: [
-                self._placed(config, f"assert[{index}]", one_text)
-                for index, config in enumerate(self._config.asserts or ())
-            ]
-            for one_text in (False, True)
-        }
-        labelled = {one_text: self._labelled(placed) for one_text, placed in of_all.items()}
-        for found, own, place in self._rows():
+        common = [(config, f"assert[{index}]") for index, config in enumerate(self._config.asserts or ())]
+        vary = any(refers_to_vars(config) for config, _ in common)
+        shared: dict[bool, tuple[AssertionSpec, ...]] = {}
+        for found, vars_, own, place in self._rows():
             sample, origin = self._loaded(found)
             one_text = contexts_are_one_text(found.row)
-            assertions = labelled[one_text]
-            if own:
-                placed = [
-                    self._placed(config, f"{place}.assert[{index}]", one_text)
-                    for index, config in enumerate(own)
+            assertions = None if own or vary else shared.get(one_text)
+            if assertions is None:
+                texts = vars_ or Texts(self._file, columns_of(found.row, found.where), written=False)
+                configs = [
+                    *common,
+                    *((config, f"{place}.assert[{index}]") for index, config in enumerate(own)),
                 ]
-                assertions = self._labelled([*of_all[one_text], *placed])
+                assertions = self._labelled(
+                    [self._placed(texts.assertion(config, at), at, one_text) for config, at in configs]
+                )
+                if not own:
+                    shared[one_text] = assertions
             yield Case(sample=sample, assertions=assertions, origin=origin)
 
-    def _rows(self) -> Iterator[tuple[Found, Sequence[AssertionConfig], str]]:
+    def _rows(self) -> Iterator[tuple[Found, Texts | None, Sequence[AssertionConfig], str]]:
+        """Yield rows, their texts when they stand in the suite, and their own assertions with the place."""
         config = self._config
         if (config.tests is None) == (config.dataset is None):
             both = "both `tests:` and `dataset:`" if config.tests is not None else "no rows"
             raise self._error("", f"the suite has {both}; accepted: either `tests:` or `dataset:`.")
         if config.dataset is not None:
             for found in self._read_dataset(config.dataset):
-                yield found, (), ""
+                yield found, None, (), ""
         for index, test in enumerate(config.tests or ()):
             place = f"tests[{index}]"
             row = dict(test.vars)
@@ -334,7 +336,8 @@ class _Loader:
                 if row.get(key) not in (None, value):
                     raise self._error(place, f"{key!r} is given twice, in the test and in its vars.")
                 row[key] = value
-            yield Found(f"{self._file}: {place}.vars", row), test.asserts, place
+            texts = Texts(self._file, row, written=True)
+            yield Found(f"{self._file}: {place}.vars", texts.row(f"{place}.vars")), texts, test.asserts, place
         if config.tests is not None and not config.tests:
             raise self._error("tests", "found an empty list; accepted: at least one test.")
 
