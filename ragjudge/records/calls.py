@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ragjudge.records.base import Record
 
@@ -48,8 +48,8 @@ class Check(Record):
         system: Standing instruction; the same in every template, so that it is decoded once.
         shared: The part of the question that many checks have in common (chunks, then the question).
         own: The part that is this check's alone (the claim); the answer comes right after it.
-        labels: The possible answers, at least two.
-        positive: The label that means "yes, it holds". Not part of the cache key.
+        labels: The possible answers, at least two; no two may differ by case or blanks alone.
+        positive: The one of them that means "yes, it holds". Not part of the cache key.
         claim: The plain text that is judged, for reports. Not part of the cache key.
         segments: Where the chunks stand in `shared`, so that a judge can ask about a part of them when
             all are longer than its window. Empty = `shared` cannot be divided. Not part of the cache key.
@@ -68,6 +68,15 @@ class Check(Record):
     claim: str = ""
     segments: tuple[Segment, ...] = ()
     slots: tuple[tuple[str, str], ...] = ()
+
+    @model_validator(mode="after")
+    def _can_be_answered(self) -> Check:
+        told_apart = {label.strip().casefold() for label in self.labels} - {""}
+        if len(told_apart) < len(self.labels):
+            raise ValueError(f"the labels {self.labels} cannot be told apart")
+        if self.positive not in self.labels:
+            raise ValueError(f"positive is {self.positive!r}, which is none of the labels {self.labels}")
+        return self
 
 
 class Prompt(Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragjudge.records.base import PanelBy, Record
+from ragjudge.records.base import PanelBy, Record, Share
 from ragjudge.records.calls import CallFailure, Oversize, Reply, Unfinished, Verdict
 
 
@@ -20,9 +20,9 @@ class Vote(Record):
     """
 
     judge: str
-    probability: float | None = None
+    probability: Share | None = None
     verdict: bool | None = None
-    label_mass: float | None = None
+    label_mass: Share | None = None
     windows: int | None = None
     error: str | None = None
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ragjudge.records.base import Mode, Record, Status
+from pydantic import Field, model_validator
+
+from ragjudge.records.base import Mode, Record, Share, Status
 from ragjudge.records.panel import Vote
 
 
@@ -34,11 +36,11 @@ class Item(Record):
     """
 
     text: str
-    start: int
-    end: int
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
     verdict: bool | None
-    probability: float | None
-    label_mass: float | None
+    probability: Share | None
+    label_mass: Share | None
     claim: str | None = None
     chunk: int | None = None
     chunk_by: Literal["lexical", "judge"] | None = None
@@ -47,18 +49,19 @@ class Item(Record):
     marginal: bool = False
     error: str | None = None
     panel: tuple[Vote, ...] | None = None
-    disagreement: float | None = None
+    disagreement: Share | None = None
 
 
 class Score(Record):
-    """What one metric says about one sample.
+    """What one metric says about one sample. A number that cannot be meant is refused.
 
     Attributes:
         metric: Name of the metric.
         by: Variant of the metric, where it has any (context precision: ``chunks`` or ``claims``).
         value: The score in [0, 1], or None when there is none; `status` and `reason` then say why.
-        status: ``scored``; ``not_applicable`` (nothing to judge); ``judge_error`` (no call succeeded);
-            ``skipped`` (the row was not graded, e.g. because its provider failed).
+        status: ``scored``, exactly when there is a value; ``not_applicable`` (nothing to judge);
+            ``judge_error`` (no call succeeded, or the metric itself broke); ``skipped`` (the row was not
+            graded, e.g. because its provider failed).
         passed: Whether `value` reaches `threshold`; None when neither passed nor failed.
         threshold: Smallest passing value.
         interval: Where the score lies with a probability of 95 %, as far as the probabilities of its
@@ -75,16 +78,25 @@ class Score(Record):
 
     metric: str
     by: str | None = None
-    value: float | None
+    value: Share | None
     status: Status
     passed: bool | None = None
-    threshold: float | None = None
-    interval: tuple[float, float] | None = None
+    threshold: Share | None = None
+    interval: tuple[Share, Share] | None = None
     undecided: bool = False
     mode: Mode
     reason: str
-    errors: int = 0
+    errors: int = Field(default=0, ge=0)
     items: tuple[Item, ...] = ()
+
+    @model_validator(mode="after")
+    def _means_one_thing(self) -> Score:
+        if (self.value is None) is (self.status == "scored"):
+            has = "no value" if self.value is None else f"the value {self.value}"
+            raise ValueError(f"a score with {has} cannot have the status {self.status!r}")
+        if self.interval is not None and self.interval[0] > self.interval[1]:
+            raise ValueError(f"the interval {self.interval} has its upper end first")
+        return self
 
     @property
     def score(self) -> float | None:

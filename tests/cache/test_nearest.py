@@ -65,7 +65,7 @@ def test_a_changed_claim_is_compared_with_the_one_most_like_it(store: MemoryStor
 
 
 def test_other_labels_grammar_and_length_are_named(store: MemoryStore) -> None:
-    assert why(store, check(labels=("A", "B"))) == (
+    assert why(store, check(labels=("A", "B"), positive="A")) == (
         "the set of labels differs: ['yes', 'no'] is stored, ['A', 'B'] is asked"
     )
     assert "the grammar differs" in why(store, prompt(grammar='root ::= "[]"'))

@@ -456,7 +456,8 @@ def test_the_modules_that_others_import_load_no_diskcache() -> None:
 )
 def test_whatever_is_put_comes_back_as_it_was(text: str, number: float) -> None:
     store = MemoryStore()
-    call = check(text, shared=text[::-1], labels=("yes", text))
-    answer = Verdict(log_probabilities={"yes": number, text: -0.5})
+    other = f"not {text}"
+    call = check(text, shared=text[::-1], labels=("yes", other))
+    answer = Verdict(log_probabilities={"yes": number, other: -0.5})
     assert store.get(put(store, call, answer)) == answer
     assert store.damaged == 0
