@@ -20,7 +20,9 @@ answer never costs the run (see `judges.base`).
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar, TypeVar
 
 Error = TypeVar("Error", bound="RagjudgeError")
@@ -143,3 +145,24 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
     """
     matches = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=cutoff)
     return matches[0] if matches else None
+
+
+def raised(error: BaseException, machinery: Iterable[str]) -> str:
+    """Say what somebody else's code raised, and where; without folders, so that it reads the same everywhere.
+
+    Args:
+        error: What was raised.
+        machinery: Beginnings of the names of files that are not that code: the place is not sought in them.
+    """
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001, RUF100 - a stranger's exception may not even have a text
+        said = ""
+    what = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
+    if isinstance(error, SyntaxError):
+        return what  # it names its file and line itself; the frames are the importer's
+    ours = ("<frozen", *machinery)
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)
+    ]
+    return f"{what} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else what

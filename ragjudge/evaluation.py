@@ -165,7 +165,7 @@ def _as_list(scorers: str | Scorer | Metric | Sequence[str | Scorer | Metric]) -
         return [scorers]
     if not isinstance(scorers, Iterable):
         raise UsageError(
-            f"scorers is a {type(scorers).__name__}; accepted: a metric's name, a Scorer, a Metric, a list."
+            f"scorers is {_kind(scorers)}; accepted: a metric's name, a Scorer, a Metric, a list."
         )
     return list(scorers)
 
@@ -177,9 +177,11 @@ def _as_scorer(scorer: str | Scorer | Metric, llm: Llm, told: Mapping[str, Any])
         return Scorer(llm, metric=make_metric(scorer, splitting=Splitting(**told)))
     if isinstance(scorer, Metric):
         return Scorer(llm, metric=scorer)
-    raise UsageError(
-        f"scorers holds a {type(scorer).__name__}; accepted: a metric's name, a Scorer, or a Metric."
-    )
+    raise UsageError(f"scorers holds {_kind(scorer)}; accepted: a metric's name, a Scorer, or a Metric.")
+
+
+def _kind(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
 
 
 def _judge_key(

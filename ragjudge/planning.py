@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from ragjudge.errors import DataError
 from ragjudge.judges.base import Judge
-from ragjudge.metrics.base import Metric, Plan, PreparingMetric
+from ragjudge.metrics.base import Metric, Plan
+from ragjudge.metrics.checked import planned_by, prepared_by
 from ragjudge.metrics.profiled import plan_in_profile
 from ragjudge.records import Call, OnEmpty, Outcome, Sample
 
@@ -85,7 +86,7 @@ class Pending:
         cell: Index of its cell.
         task: The task.
         calls: What is asked for it in this stage.
-        plan: Its plan; empty while it is prepared.
+        plan: Its plan in this stage.
         outcomes: One for each call, None until it is there.
         left: How many are not there yet.
     """
@@ -215,21 +216,13 @@ def _lacks(cell: Cell, task: Task, lacking: Sequence[str]) -> DataError:
     return DataError(f"{task.sample.id}: {needs}; given: {', '.join(given) or 'nothing'}.")
 
 
-def preparation_of(task: Task, judge: Judge) -> tuple[Call, ...]:
-    """Return what a task asks its judge before it can be planned; most ask nothing.
+def preparation_of(task: Task, judge: Judge) -> Plan:
+    """Return what a task asks its judge before it can be planned, as a plan of those calls; most ask nothing.
 
     Raises:
         ConfigError: The judge was not trained for it.
     """
-    metric = _preparing(task.metric)
-    if metric is None:
-        return ()
-    return plan_in_profile(Plan.of_calls(metric.prepare(task.sample)), judge.profile).calls
-
-
-def _preparing(metric: Metric) -> PreparingMetric | None:
-    """Return the metric if it has something to prepare. Cheaper than `isinstance` with a protocol."""
-    return cast("PreparingMetric", metric) if hasattr(metric, "prepare") else None
+    return plan_in_profile(prepared_by(task.metric, task.sample), judge.profile)
 
 
 def plan_task(task: Task, judge: Judge, prepared: Sequence[Outcome] = ()) -> Plan:
@@ -243,9 +236,7 @@ def plan_task(task: Task, judge: Judge, prepared: Sequence[Outcome] = ()) -> Pla
     Raises:
         ConfigError: The judge was not trained for it.
     """
-    metric = _preparing(task.metric)
-    plan = task.metric.plan(task.sample) if metric is None else metric.plan(task.sample, prepared)
-    return plan_in_profile(plan, judge.profile)
+    return plan_in_profile(planned_by(task.metric, task.sample, prepared), judge.profile)
 
 
 def preparation_windows(tasks: Iterable[tuple[int, Task]], judge: Judge) -> Iterator[list[Pending]]:
@@ -256,7 +247,8 @@ def preparation_windows(tasks: Iterable[tuple[int, Task]], judge: Judge) -> Iter
     window: list[Pending] = []
     size = 0
     for cell, task in _by_contexts(tasks):
-        pending = Pending(cell, task, preparation_of(task, judge))
+        plan = preparation_of(task, judge)
+        pending = Pending(cell, task, plan.calls, plan)
         window.append(pending)
         size += len(pending.calls)
         if not size or size >= WINDOW_CALLS or len(window) >= _WINDOW_TASKS:
@@ -271,7 +263,7 @@ def plan_windows(prepared: Iterable[Pending], judge: Judge) -> Iterator[list[Pen
     window: list[Pending] = []
     size = 0
     for ready in prepared:
-        plan = plan_task(ready.task, judge, ready.answers)
+        plan = ready.plan if ready.plan.broken else plan_task(ready.task, judge, ready.answers)
         window.append(Pending(ready.cell, ready.task, plan.calls, plan))
         size += len(plan.calls)
         if size >= WINDOW_CALLS:

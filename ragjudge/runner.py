@@ -16,6 +16,7 @@ from ragjudge.cache.caching_judge import CallsMissingError, replay_miss
 from ragjudge.cache.protocol import CountedJudge
 from ragjudge.errors import DataError, JudgeUnavailableError, PromptTooLongError, RagjudgeError
 from ragjudge.metrics.base import TwoModeMetric
+from ragjudge.metrics.checked import scored_by
 from ragjudge.metrics.summary import summarise
 from ragjudge.metrics.uncertainty import is_undecided
 from ragjudge.planning import (
@@ -293,10 +294,17 @@ class Runner:
             fails = (task.on_empty or pending.plan.empty.default) == "fail"
             passed = False if fails else None
         else:
-            score = task.metric.score(task.sample, pending.plan, pending.answers)
+            score = scored_by(task.metric, task.sample, pending.plan, pending.answers)
             passed = None if score.value is None else score.value >= task.threshold
-        told = {"passed": passed, "undecided": is_undecided(score.value, score.interval, task.threshold)}
-        score = score.model_copy(update={**told, "threshold": task.threshold})
+        told = {
+            "metric": task.metric.name,
+            "by": task.metric.by,
+            "mode": task.metric.mode,
+            "passed": passed,
+            "undecided": is_undecided(score.value, score.interval, task.threshold),
+            "threshold": task.threshold,
+        }
+        score = score.model_copy(update=told)
         self._keep(pending.cell, task, score)
 
     def _keep(self, number: int, task: Task, score: Score) -> None:

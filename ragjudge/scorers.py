@@ -12,6 +12,7 @@ from ragjudge.datasets.values import describe
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import UsageError
 from ragjudge.metrics.base import Metric
+from ragjudge.metrics.checked import check_metric
 from ragjudge.metrics.registry import check_counts_claims, make_metric
 from ragjudge.records import Mode, OnEmpty, Sample, Score
 from ragjudge.sessions import cache_place, check_judge
@@ -105,9 +106,8 @@ class Scorer:
             raise UsageError(
                 f"{next(iter(given))}= is for the built-in metrics; metric= cuts texts as it likes."
             )
-        elif not isinstance(metric, Metric):
-            raise UsageError(f"metric is {metric!r}; accepted: an object with the methods of a Metric.")
         else:
+            metric = check_metric(metric, "metric")
             self._told = None
         if on_empty not in (None, "skip", "fail"):
             raise UsageError(f"on_empty is {on_empty!r}; accepted: 'skip', 'fail'.")

@@ -82,7 +82,9 @@ def test_nothing_is_produced_for_a_suite_with_a_row_that_cannot_be_graded(tmp_pa
         "tests: [{vars: {question: Who, expected: Me.}}, {vars: {question: Why}}]\n"
         "assert: [{type: context-recall}]\n"
     )
-    with pytest.raises(DataError, match=r"tests\[1\]\.vars: context_recall needs expected; given: question\."):
+    with pytest.raises(
+        DataError, match=r"tests\[1\]\.vars: context_recall needs expected; given: question\."
+    ):
         assemble(load_suite(suite(tmp_path, text)))
 
 

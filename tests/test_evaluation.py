@@ -211,6 +211,8 @@ def test_a_metric_of_ones_own_is_a_scorer() -> None:
         ({"dataset": [], "scorers": ["faithfulness"]}, UsageError, "at least one row"),
         ({"dataset": [{"output": "x"}], "scorers": [3]}, UsageError, "scorers holds a int"),
         ({"dataset": [{"output": "x"}], "scorers": 5}, UsageError, "scorers is a int; accepted: a metric's"),
+        ({"dataset": [{"output": "x"}], "scorers": Faithfulness}, UsageError, "is the class Faithfulness"),
+        ({"dataset": [{"output": "x"}], "scorers": [Faithfulness]}, UsageError, "holds the class Faithful"),
         ({"dataset": 5, "scorers": "faithfulness"}, UsageError, "dataset is the number 5; accepted: rows"),
         ({"dataset": {"output": "x"}, "scorers": "faithfulness"}, UsageError, "dataset is an object"),
         (

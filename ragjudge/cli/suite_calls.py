@@ -149,7 +149,7 @@ def planned(task: Task, judges: Sequence[Asked], store: CallStore) -> list[Plann
     from ragjudge.planning import plan_task, preparation_of
 
     first, *others = judges
-    preparation = preparation_of(task, first.judge)
+    preparation = preparation_of(task, first.judge).calls
     keys = [key_of(request_of(call, first.identity.fingerprint)[0]) for call in preparation]
     stored = store.get_many(keys) if keys else {}
     if len(stored) < len(set(keys)):

@@ -26,6 +26,9 @@ A metric of your own needs no base class. Whatever has these attributes and meth
 
     evaluate(agent_fn=my_rag, dataset=rows, scorers=["faithfulness", Politeness()])
 
+What breaks in a metric costs the score of the row at hand: it is a ``judge_error`` whose reason says what was
+raised, or what was returned that is no `Score`. A `Score` refuses a value that is not from 0 to 1.
+
 One that must know something before it can say what it asks has a method ``prepare`` as well: see
 `PreparingMetric`.
 """
@@ -34,9 +37,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, get_args, runtime_checkable
 
 from ragjudge.metrics.aggregate import DECIMALS
 from ragjudge.metrics.cutting import Cut, Cutting, compound_sentences, cutting_call
@@ -68,10 +71,17 @@ class Empty:
         reason: One sentence.
         default: Whether that is a failure of the row (``fail``) or leaves it open (``skip``), unless the
             user says otherwise.
+
+    Raises:
+        ValueError: One of them is something else.
     """
 
     reason: str
     default: OnEmpty
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str) or self.default not in get_args(OnEmpty):
+            raise ValueError(f"{self} is no reason and one of {', '.join(get_args(OnEmpty))}")
 
 
 @dataclass(frozen=True)
@@ -84,15 +94,26 @@ class Plan:
         empty: Set when there is nothing to judge; `Metric.score` is then not called.
         remark: What was out of the ordinary in how it was planned, for the reason of the score: a sentence
             behind a blank, or nothing.
+        broken: Set in the place of everything else when the metric broke before it could plan: a sentence.
+
+    Raises:
+        TypeError: What is planned is no sequence of calls.
     """
 
     calls: tuple[Call, ...] = ()
     drafts: tuple[Draft, ...] = ()
     empty: Empty | None = None
     remark: str = ""
+    broken: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", tuple(self.calls))
+        strange = next((call for call in self.calls if not isinstance(call, Call)), None)
+        if strange is not None:
+            raise TypeError(f"a {type(strange).__name__} is planned; accepted: a Check, a Prompt")
 
     @classmethod
-    def of_calls(cls, calls: Sequence[Call]) -> Plan:
+    def of_calls(cls, calls: Iterable[Call]) -> Plan:
         """Plan questions that have no pieces."""
         return cls(calls=tuple(calls))
 

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +15,12 @@ from typing import Any
 
 from ragjudge.datasets.columns import ACCEPTED, read_fields
 from ragjudge.datasets.values import describe
-from ragjudge.errors import DataError, ProviderError, nearest
+from ragjudge.errors import DataError, ProviderError, nearest, raised
 from ragjudge.providers.base import Produced, ProducedOutput, ProviderFailure
 from ragjudge.records import Sample
 
 _FORMS = "python:FILE.py:FUNCTION or python:package.module:FUNCTION"
+_MACHINERY = (str(Path(importlib.__file__).parent), __file__)
 
 
 class PythonProvider:
@@ -51,7 +51,7 @@ class PythonProvider:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001, RUF100 - whatever a system under test raises, exits too
-            return ProviderFailure(f"{self.name} raised {_last_line(error)}.")
+            return ProviderFailure(f"{self.name} raised {raised(error, _MACHINERY)}.")
         what = f"{self.name} for row {sample.id!r}"
         _refuse_awaitable(returned, what)
         try:
@@ -100,7 +100,9 @@ def load_callable(reference: str, base: Path) -> Callable[[str], Any]:
         with _importable(file.parent if is_file else base):
             module = _import_file(file.resolve()) if is_file else importlib.import_module(source)
     except (Exception, SystemExit) as error:
-        raise ProviderError(f"provider {reference!r}: importing it raised {_last_line(error)}.") from error
+        raise ProviderError(
+            f"provider {reference!r}: importing it raised {raised(error, _MACHINERY)}."
+        ) from error
     return _function(module, attribute, reference)
 
 
@@ -180,21 +182,3 @@ def _read(returned: Any, what: str) -> ProducedOutput:
         keys = ", ".join(str(key) for key in returned) or "none"
         raise ProviderError(f"{what} returned a mapping without 'output'; its keys: {keys}.")
     return ProducedOutput(fields["output"], fields.get("contexts"))
-
-
-def _last_line(error: BaseException) -> str:
-    """Say what was raised, and where; without folders, so that a report is the same on every machine."""
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001, RUF100 - a stranger's exception may not even have a text
-        said = ""
-    what = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
-    if isinstance(error, SyntaxError):
-        return what  # it names its file and line itself; the frames are the importer's
-    machinery = str(Path(importlib.__file__).parent)
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(("<frozen", machinery)) and frame.filename != __file__
-    ]
-    return f"{what} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else what
