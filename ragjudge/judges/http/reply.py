@@ -33,6 +33,8 @@ _TAG = re.compile(f"(?P<open>{_OPEN})|{_CLOSE}", re.IGNORECASE)
 
 _PREFIX = r"(?:(?:the\s+|my\s+)?(?:final\s+)?(?:answer|verdict)(?:\s+is)?\s*:?\s*)?"
 _EDGE = r"[\s*_`\"'“”‘’(\[{>#-]{0,20}"
+# What makes a first word a part of a phrase ("No contradiction", "No-one"), and not the answer.
+_GOES_ON = re.compile(r"[-'’]\w|[^\S\n]+\w")
 _FULL = re.IGNORECASE | re.DOTALL
 
 
@@ -98,14 +100,16 @@ def find_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 def find_label(text: str, labels: Sequence[str]) -> str:
     """Return the label that a text gives as its answer.
 
-    It may be an object with the label, a text that begins with the label ("Yes.", "yes - because …"), or
-    one whose last line is the label alone. Nothing else is guessed at.
+    It may be an object with the label; a text whose last line is the label alone; or one that begins with
+    the label and a mark or a line's end behind it ("Yes.", "yes - because …"), and names no other label in
+    what follows, in any case. Nothing else is guessed at: "No... wait, yes" is no answer, nor is "No
+    contradiction", whose first word is a part of what is said.
 
     Raises:
         CallFailedError: It is none of these, or it names two labels.
     """
     answer = without_reasoning(text)
-    found = set(_labels_in_objects(answer, labels)) or set(_labels_in_words(answer, labels))
+    found = set(_labels_in_objects(answer, labels)) or _labels_in_words(answer, labels)
     if len(found) == 1:
         return found.pop()
     listed = " / ".join(labels)
@@ -166,17 +170,18 @@ def _labels_in_objects(text: str, labels: Sequence[str]) -> Iterator[str]:
                 yield from _labels_in_words(value, labels)
 
 
-def _labels_in_words(text: str, labels: Sequence[str]) -> Iterator[str]:
-    """Yield the label that a text begins with, one that is set against it, and one alone on the last line."""
+def _labels_in_words(text: str, labels: Sequence[str]) -> set[str]:
+    """Return the labels that a text gives as its answer: none, the one, or all that it names."""
     known = {label.casefold(): label for label in labels}
     # The longest first, so that a label is not taken for another one that it begins with.
     one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
-    begins = re.match(
-        rf"{_EDGE}{_PREFIX}{_EDGE}({one})(?!\w)(?:\s*(?:/|\||\bor\b|\band\b)\s*({one})(?!\w))?", text, _FULL
-    )
-    if begins is not None:
-        yield from (known[group.casefold()] for group in begins.groups() if group is not None)
-    last = text.strip().rpartition("\n")[2]
-    alone = re.fullmatch(rf"{_EDGE}{_PREFIX}{_EDGE}({one})\W*", last, _FULL)
-    if alone is not None:
-        yield known[alone[1].casefold()]
+    begins = re.match(rf"{_EDGE}{_PREFIX}{_EDGE}({one})(?!\w)", text, _FULL)
+    first = set() if begins is None else {known[begins[1].casefold()]}
+    rest = "" if begins is None else text[begins.end() :]
+    is_answer = _GOES_ON.match(rest) is None
+    last = re.fullmatch(rf"{_EDGE}{_PREFIX}{_EDGE}({one})\W*", text.strip().rpartition("\n")[2], _FULL)
+    if last is not None:
+        return {known[last[1].casefold()], *(first if is_answer else ())}
+    # Whether another label is a second thought or a word of the explanation nobody can say.
+    others = {known[name.casefold()] for name in re.findall(rf"(?<!\w)({one})(?!\w)", rest, _FULL)} - first
+    return first | others if is_answer or others else set()
