@@ -65,8 +65,12 @@ def read_completion(body: str) -> Completion:
     Raises:
         CallFailedError: It is no chat completion.
     """
+
+    def refuse(name: str) -> NoReturn:
+        raise CallFailedError(f"the server's answer holds {name}, which is no number", body)
+
     try:
-        data: Any = json.loads(body, parse_constant=_refuse)
+        data: Any = json.loads(body, parse_constant=refuse)
     except (ValueError, RecursionError):
         raise CallFailedError(f"the server's answer is no JSON: {words(body)}", body) from None
     choice = _first(_get(data, "choices"))
@@ -115,10 +119,6 @@ def was_cut(completion: Completion, prompt: str) -> bool:
     return counted is not None and LEAST_WINDOW <= counted < least_tokens(prompt)
 
 
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
 def _get(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
 
@@ -129,9 +129,8 @@ def _first(value: Any) -> Any:
 
 def _text(content: Any) -> str:
     """Return a message's text, which may come in parts."""
-    if isinstance(content, list):
-        return "".join(_text(_get(part, "text")) for part in content)
-    return content if isinstance(content, str) else ""
+    parts = [_get(part, "text") for part in content] if isinstance(content, list) else [content]
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def _count(value: Any) -> int | None:

@@ -27,9 +27,10 @@ def words(text: str) -> str:
     """Return what a server says in a body, in one line."""
     try:
         found: Any = json.loads(text)
+        while isinstance(found, dict):
+            found = next((found[key] for key in ("error", "message", "detail") if found.get(key)), "")
+        said = found if isinstance(found, str) else json.dumps(found)
     except (ValueError, RecursionError):
-        found = re.sub("<[^<>]*>", " ", text[:20_000])
-    while isinstance(found, dict):
-        found = next((found[key] for key in ("error", "message", "detail") if found.get(key)), "")
-    line = " ".join((found if isinstance(found, str) else json.dumps(found)).split()).rstrip(".")
+        said = re.sub("<[^<>]*>", " ", text[:20_000])
+    line = " ".join(said.split()).rstrip(".")
     return (line if len(line) <= _MOST_WORDS else f"{line[:_MOST_WORDS]}…") or "(nothing)"

@@ -13,6 +13,12 @@ TOP = 20
 LEAST_PROBABILITY = 1e-12
 """Stands for 0, since a logarithm must be finite."""
 
+MOST_SUM = 1.01
+"""Largest sum of the listed probabilities; above 1 by what a server's rounding can add."""
+
+_SAME = 0.1
+"""Largest difference of two log-probabilities that can mean the same token."""
+
 _MARKS = " \t\r\n\u2581\u0120\u010a"
 """Blanks and line breaks around a token's text, also as some vocabularies spell them."""
 
@@ -21,9 +27,10 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> dict[str,
     """Return each label's log-probability, or why there is none.
 
     A label's probability is the sum over the listed tokens that read as the label, in any case and with
-    any blanks around it. Of a label that is not among them only an upper bound is known: the smaller one of
-    the least listed probability and of what the list leaves over. It gets that bound: so the verdict is
-    never surer than the list allows, and the label mass is a lower bound but for that much.
+    any blanks around it; a token that is listed twice counts once. Of a label that is not among them only
+    an upper bound is known: the smaller one of the least listed probability and of what the list leaves
+    over. It gets that bound: so the verdict is never surer than the list allows, and the label mass is a
+    lower bound but for that much.
 
     Args:
         completion: An answer of one token.
@@ -38,12 +45,20 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> dict[str,
         return "the answer begins with reasoning"
     if first is None:
         return "the server gives no log-probabilities"
-    if _label_of(first.text, labels) is None:
+    label = _label_of(first.text, labels)
+    if label is None:
         return f"the answer begins with {first.text!r}"
-    listed = list(completion.top)
-    if all(token.text != first.text for token in listed):
+    listed = list(dict.fromkeys(completion.top))
+    again = [token.logprob for token in listed if token.text == first.text]
+    if not again:
         listed.append(first)
     chances = [math.exp(token.logprob) for token in listed]
+    if (
+        math.fsum(chances) > MOST_SUM
+        or (again and min(abs(value - first.logprob) for value in again) > _SAME)
+        or _label_of(completion.text, labels) not in (None, label)
+    ):
+        return "the server's log-probabilities contradict each other, or the answer"
     bound = min(*chances, max(0.0, 1.0 - math.fsum(chances)))
     sums = {
         label: math.fsum(

@@ -135,7 +135,15 @@ def test_a_passing_failure_is_tried_again(passing: int) -> None:
         assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("broken", [Answer("", hang_up=True), Answer('{"half', announced=500)])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Answer("", hang_up=True),
+        Answer('{"half', announced=500),
+        Answer('40\r\n{"half', headers={"Transfer-Encoding": "chunked"}),
+        Answer("soon\r\n", headers={"Transfer-Encoding": "chunked"}),
+    ],
+)
 def test_a_connection_that_breaks_is_tried_again(broken: Answer) -> None:
     with serving(in_turn([broken, OK])) as server:
         assert call(client_of(server), {}, 3) == OK.body

@@ -58,6 +58,11 @@ def test_counts_that_are_none_are_not_believed(usage: object) -> None:
         {"token": "Yes", "logprob": "x"},
         {"token": "Yes", "logprob": 0.5},
         {"token": "Yes", "logprob": -(10**400)},
+        {"token": "Yes", "logprob": "-0.1"},
+        {"token": "Yes", "logprob": None},
+        {"token": "Yes", "logprob": True},
+        {"token": [89, 101, 115], "logprob": -0.1},
+        {"bytes": [89, 101, 115], "logprob": -0.1},
     ],
 )
 def test_log_probabilities_that_are_none_are_not_believed(entry: object) -> None:
@@ -76,7 +81,8 @@ def test_a_message_in_parts_is_one_text() -> None:
         ("{", "the server's answer is no JSON: {"),
         ("", "the server's answer is no JSON: (nothing)"),
         ("<html><h1>It works!</h1></html>", "the server's answer is no JSON: It works!"),
-        ('{"choices": [{"message": {"content": NaN}}]}', None),
+        ('{"choices": [{"message": {"content": NaN}}]}', "the server's answer holds NaN, which is no number"),
+        ('{"a": -Infinity}', "the server's answer holds -Infinity, which is no number"),
         ("[" * 100_000, None),
         ("[]", "the server sent JSON that is no chat completion"),
         ("{}", "the server sent JSON that is no chat completion"),

@@ -356,6 +356,8 @@ def test_failures_between_answers_do_not_end_the_run(monkeypatch: pytest.MonkeyP
         (Answer("<h1>Bad gateway</h1>", status=502), "the server answers 502: Bad gateway"),
         (Answer('{"cut', announced=90), "the server broke the connection off: the answer is incomplete"),
         (Answer('{"error": "out of memory"}'), "the server reports an error: out of memory"),
+        (Answer('{"choices": [NaN]}'), "the server's answer holds NaN, which is no number"),
+        (Answer(""), "the server's answer is no JSON: (nothing)"),
         (Answer("{}", status=418), "the server answers 418: (nothing)"),
     ],
 )

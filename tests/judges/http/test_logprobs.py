@@ -70,6 +70,33 @@ def test_the_answered_token_counts_even_when_the_list_lacks_it() -> None:
     assert math.exp(found["Yes"]) == pytest.approx(0.2, abs=1e-6)
 
 
+def test_a_token_that_is_listed_twice_counts_once() -> None:
+    yes, no = Token("Yes", math.log(0.55)), Token("No", math.log(0.4))
+    answer = Completion("Yes", "", True, None, yes, (yes, no, no, no), None, 0, None)
+    found = read_first_token(answer, LABELS)
+    assert isinstance(found, dict)
+    assert probability(Verdict(log_probabilities=found), "Yes") == pytest.approx(0.55 / 0.95, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "top"),
+    [
+        ("Yes", 0.9, {"Yes": 0.9, "No": 0.8}),
+        ("Yes", 0.9, {"No": 0.9}),
+        ("Yes", 0.9, {"Yes": 0.01, "No": 0.98}),
+        ("No", 0.9, {"Yes": 0.9, "No": 0.1}),
+    ],
+)
+def test_log_probabilities_that_cannot_all_be_right_say_nothing(
+    text: str, first: float, top: dict[str, float]
+) -> None:
+    listed = tuple(Token(token, math.log(chance)) for token, chance in top.items())
+    answer = Completion(text, "", True, None, Token("Yes", math.log(first)), listed, None, 0, None)
+    assert read_first_token(answer, LABELS) == (
+        "the server's log-probabilities contradict each other, or the answer"
+    )
+
+
 @pytest.mark.parametrize("token", ["The", "<think>", "Y", "Yesterday", "", "\n"])
 def test_a_first_token_that_is_no_label_says_nothing_even_with_labels_below_it(token: str) -> None:
     assert (
