@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragjudge.errors import ConfigError
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.records import Call, CallFailure, Check, Outcome, Prompt, Reply, Verdict
 
@@ -35,6 +36,9 @@ class FakeJudge(Judge):
 
     Attributes:
         asked: Every call that reached this judge, in order.
+
+    Raises:
+        ConfigError: A probability or the score is no number from 0 to 1.
     """
 
     def __init__(
@@ -47,6 +51,13 @@ class FakeJudge(Judge):
     ) -> None:
         super().__init__(id)
         self.script = dict(script or {})
+        for claim, chance in self.script.items():
+            if not (chance is None or _is_share(chance)):
+                raise ConfigError(
+                    f"FakeJudge: script[{claim!r}] is {chance!r}; accepted: a number from 0 to 1, or None."
+                )
+        if not _is_share(score):
+            raise ConfigError(f"FakeJudge: score is {score!r}; accepted: a number from 0 to 1.")
         self.score = score
         self.claims = dict(claims or {})
         self.asked: list[Call] = []
@@ -98,6 +109,10 @@ class FakeJudge(Judge):
             said = {"claims": list(claims)}
         reply = json.dumps(said)
         return Reply(text=reply, tokens=len(_WORD.findall(reply)))
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _cut(sentence: str) -> list[str]:

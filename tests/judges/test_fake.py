@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import math
+from typing import Any
 
 import pytest
 
+from ragjudge.errors import ConfigError
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.prompts.answers import probability
 from ragjudge.prompts.template import load_template
@@ -31,6 +34,16 @@ def test_a_script_sets_probabilities_and_failures() -> None:
     check = load_template("support").check("another", {}, (CONTEXT,))
     ((_, outcome),) = judge.ask([check])
     assert isinstance(outcome, CallFailure)
+
+
+@pytest.mark.parametrize("number", [1.5, -0.1, math.nan, math.inf, "0.5", True])
+def test_a_script_or_score_that_is_no_number_from_0_to_1_is_refused(number: Any) -> None:
+    with pytest.raises(
+        ConfigError, match=r"script\['a claim'\] is .*; accepted: a number from 0 to 1, or None"
+    ):
+        FakeJudge({"a claim": number})
+    with pytest.raises(ConfigError, match=r"score is .*; accepted: a number from 0 to 1\."):
+        FakeJudge(score=number)
 
 
 def test_another_script_is_another_judge() -> None:
