@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, cast, final
 
-from ragjudge.cache.entries import are_possible
+from ragjudge.cache.entries import are_possible, fits
 from ragjudge.cache.keys import key_of, request_of
 from ragjudge.cache.nearest import explain
 from ragjudge.cache.protocol import CallStore, CountedJudge
-from ragjudge.errors import PromptTooLongError, ReplayMissError
+from ragjudge.errors import JudgeUnavailableError, PromptTooLongError, RagjudgeError, ReplayMissError, raised
 from ragjudge.judges.base import Identity, Judge
-from ragjudge.records import Call, CallFailure, Check, Outcome, Verdict
+from ragjudge.records import Answer, Call, CallFailure, Check, Outcome, Verdict
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -164,7 +164,8 @@ class CachingJudge(CountedJudge):
         Raises:
             CallsMissingError: There is no judge below and a call is not stored; nothing was yielded.
             CacheError: The store can not be read.
-            JudgeUnavailableError, PromptTooLongError: As the judge below raises them.
+            JudgeUnavailableError: There is no judge to ask, or the judge below broke.
+            PromptTooLongError: As the judge below raises it.
         """
         questions = self._distinct(calls)
         stored = self._store.get_many(question.key for question in questions)
@@ -193,12 +194,12 @@ class CachingJudge(CountedJudge):
 
     def _ask_judge(self, judge: Judge, missing: Sequence[_Question]) -> Iterator[tuple[int, Outcome]]:
         waiting = dict(enumerate(missing))
-        answers = judge.ask([question.call for question in missing])
+        answers = self._answers(judge, [question.call for question in missing])
         try:
             for index, answer in answers:
                 question = waiting.pop(index, None)
                 if question is not None:
-                    outcome = _checked(answer)
+                    outcome = _checked(question, answer)
                     self._keep(question, outcome)
                     for place in question.indices:
                         yield place, outcome
@@ -211,10 +212,17 @@ class CachingJudge(CountedJudge):
             # The judge below counts among the missing calls, the caller among all.
             raise PromptTooLongError(error.tokens, error.window, missing[error.index].indices[0]) from None
         finally:
-            close = getattr(answers, "close", None)
-            if close is not None:
-                close()
+            answers.close()
             self.usage = judge.usage
+
+    def _answers(self, judge: Judge, calls: Sequence[Call]) -> Generator[tuple[int, Outcome], None, None]:
+        """Yield what a judge answers; the judge may be anybody's, and what breaks in it ends the run."""
+        try:
+            yield from judge.ask(calls)
+        except RagjudgeError:
+            raise
+        except Exception as error:
+            raise JudgeUnavailableError(f"judge {self.id!r} raised {raised(error, [__file__])}.") from error
 
     def _keep(self, question: _Question, outcome: Outcome) -> None:
         number = _number(question.key)
@@ -253,12 +261,21 @@ class CachingJudge(CountedJudge):
             self._judge.close()
 
 
-def _checked(outcome: Outcome) -> Outcome:
-    """Return the outcome, or a failure when it holds a number that cannot be meant."""
+def _checked(question: _Question, outcome: object) -> Outcome:
+    """Return the outcome, or a failure when it is no answer to the question: it may be anybody's."""
+    if isinstance(outcome, CallFailure):
+        return outcome
+    if isinstance(outcome, Answer) and fits(cast("Mapping[str, Any]", question.document), outcome):
+        return outcome
     if isinstance(outcome, Verdict) and not are_possible(outcome.log_probabilities.values()):
         reason = "the judge answered with a log-probability that is no finite number, or is above 0"
-        return CallFailure(reason=reason)
-    return outcome
+    elif isinstance(outcome, Verdict) and isinstance(question.call, Check):
+        said, labels = list(outcome.log_probabilities), list(question.call.labels)
+        reason = f"the judge answered for the labels {said} where {labels} were asked"
+    else:
+        wanted = "a Verdict" if isinstance(question.call, Check) else "a Reply"
+        reason = f"the judge answered with a {type(outcome).__name__} where {wanted} is wanted"
+    return CallFailure(reason=reason)
 
 
 def _number(key: str) -> int:

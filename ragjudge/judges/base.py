@@ -99,7 +99,7 @@ class Judge(ABC):
 
         Yields:
             ``(index into calls, outcome)``, each index exactly once, as soon as it is known. A call that
-            fails by itself is a `CallFailure`.
+            fails by itself is a `CallFailure`; so is, for the caller, what is no answer to its call.
 
         Raises:
             JudgeUnavailableError: No call at all can be answered.

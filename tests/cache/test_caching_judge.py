@@ -4,13 +4,14 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ragjudge.cache.caching_judge import CachingJudge, CallsMissingError
 from ragjudge.cache.memory import MemoryStore
 from ragjudge.cache.store import CallStore, Store
-from ragjudge.errors import ReplayMissError
+from ragjudge.errors import JudgeUnavailableError, ReplayMissError
 from ragjudge.judges.base import Identity, Judge
 from ragjudge.records import Call, CallFailure, Outcome, Reply, Unfinished, Verdict
 from tests.cache.helpers import JUDGE, YES, CountingJudge, check, key, prompt, put
@@ -110,6 +111,37 @@ def test_a_log_probability_that_is_no_number_is_a_failure(number: float) -> None
     assert store.stats().calls == 0
 
 
+@pytest.mark.parametrize(
+    ("call", "answer", "reason"),
+    [
+        (
+            check(),
+            Verdict(log_probabilities={"Yes": -0.1, "no": -2.4}),
+            "the judge answered for the labels ['Yes', 'no'] where ['yes', 'no'] were asked",
+        ),
+        (
+            check(),
+            Verdict(log_probabilities={"yes": -0.1}),
+            "the judge answered for the labels ['yes'] where ['yes', 'no'] were asked",
+        ),
+        (check(), Reply(text="yes"), "the judge answered with a Reply where a Verdict is wanted"),
+        (check(), None, "the judge answered with a NoneType where a Verdict is wanted"),
+        (check(), 0.9, "the judge answered with a float where a Verdict is wanted"),
+        (prompt(), YES, "the judge answered with a Verdict where a Reply is wanted"),
+    ],
+)
+def test_what_is_no_answer_to_the_call_is_a_failure_and_is_not_stored(
+    call: Call, answer: Any, reason: str
+) -> None:
+    class Odd(CountingJudge):
+        def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+            yield from ((index, answer) for index in range(len(calls)))
+
+    store = MemoryStore()
+    assert list(over(Odd(), store).ask([call])) == [(0, CallFailure(reason=reason))]
+    assert store.stats().calls == 0
+
+
 def test_each_answer_is_stored_before_it_is_yielded(tmp_path: Path) -> None:
     with Store(tmp_path) as store, Store(tmp_path, read_only=True) as witness:
         calls = [check(f"Claim {number}.") for number in range(5)]
@@ -122,7 +154,7 @@ def test_what_was_answered_before_a_breakdown_is_kept() -> None:
     calls = [check(f"Claim {number}.") for number in range(5)]
     judge = over(CountingJudge(break_after=3), store)
     got: list[int] = []
-    with pytest.raises(RuntimeError, match="broke down"):
+    with pytest.raises(JudgeUnavailableError, match=r"judge 'counting' raised RuntimeError: .*broke down"):
         got.extend(index for index, _ in judge.ask(calls))
     assert store.stats().calls == 3
     below = CountingJudge()
