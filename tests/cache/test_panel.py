@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import pytest
 
@@ -16,7 +18,7 @@ from ragjudge.judges.fake import FakeJudge
 from ragjudge.prompts.answers import probability
 from ragjudge.prompts.profile import Profile, load_profile
 from ragjudge.prompts.template import load_template
-from ragjudge.records import Call, CallFailure, Outcome, PanelReply, PanelVerdict
+from ragjudge.records import Call, CallFailure, Outcome, PanelBy, PanelReply, PanelVerdict, Verdict
 from tests.cache.helpers import check, prompt
 
 CLAIM = "The Danube ends in the Black Sea."
@@ -102,6 +104,20 @@ def test_what_a_judge_could_not_answer_is_not_asked_again() -> None:
     assert isinstance(first[0], PanelVerdict)
     assert [vote.error is None for vote in first[0].votes] == [True, False, True]
     assert asked.calls_failed == 1
+
+
+def test_a_judge_that_answers_with_a_number_that_is_none_has_no_vote() -> None:
+    class Broken(FakeJudge):
+        def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+            labels = {"yes": math.nan, "no": math.nan}
+            yield from ((index, Verdict(log_probabilities=labels)) for index in range(len(calls)))
+
+    for by in get_args(PanelBy):
+        members = [*judges(0.9, 0.7), Broken(id="broken")]
+        ((_, outcome),) = Panel([behind(judge, MemoryStore()) for judge in members], by).ask([check()])
+        assert isinstance(outcome, PanelVerdict)
+        assert probability(outcome, "yes") == pytest.approx(0.8, abs=1e-6)
+        assert [vote.probability for vote in outcome.votes] == [0.9, 0.7, None]
 
 
 def test_a_judge_with_a_profile_is_asked_in_its_own_words() -> None:
