@@ -112,7 +112,7 @@ def test_a_row_whose_system_failed_fails_again_and_alone(
     # A row that lacks its output and does not say why is bad data, as in any other file.
     write(lines, *({**row, "error": None, "provider": None} for row in read(lines) if row["error"]))
     assert grade(lines, again) == 2
-    assert "b, faithfulness: faithfulness needs output and contexts" in capsys.readouterr().err
+    assert "results.jsonl, line 1: faithfulness needs output and contexts" in capsys.readouterr().err
 
 
 def test_a_suite_without_systems_grades_the_rows_of_a_report_too(tmp_path: Path) -> None:
