@@ -15,10 +15,7 @@ from ragjudge import __version__
 from ragjudge.cache.caching_judge import CallsMissingError, replay_miss
 from ragjudge.cache.protocol import CountedJudge
 from ragjudge.errors import DataError, JudgeUnavailableError, PromptTooLongError, RagjudgeError
-from ragjudge.metrics.base import TwoModeMetric
-from ragjudge.metrics.checked import scored_by
 from ragjudge.metrics.summary import summarise
-from ragjudge.metrics.uncertainty import is_undecided
 from ragjudge.planning import (
     WINDOW_CALLS,
     Cell,
@@ -39,6 +36,7 @@ from ragjudge.records import (
     Usage,
     have_passed,
 )
+from ragjudge.results import row_of, score_of, skipped
 
 __all__ = ["WINDOW_CALLS", "Cell", "Observer", "Runner", "Task"]
 
@@ -144,7 +142,7 @@ class Runner:
         for number, cell in enumerate(cells):
             if cell.error is not None:
                 for task in cell.tasks:
-                    self._keep(number, task, _skipped(task, cell.error))
+                    self._keep(number, task, skipped(task, cell.error))
         self.failure = None
         try:
             self._run_judges()
@@ -157,7 +155,7 @@ class Runner:
             self.failure = error
         self._give_rows()
         done = [number for number in range(len(cells)) if self._is_worth_reporting(number)]
-        rows = tuple(_row(cells[number], self._scores[number]) for number in done)
+        rows = tuple(row_of(cells[number], self._scores[number]) for number in done)
         self.graded = sum(map(self._is_complete, range(len(cells))))
         partial = self.graded < len(cells)
         return Report(
@@ -281,31 +279,7 @@ class Runner:
             self._observer.set_total(self._workload.total)
 
     def _finish(self, pending: Pending) -> None:
-        task = pending.task
-        if pending.plan.empty is not None:
-            score = Score(
-                metric=task.metric.name,
-                by=task.metric.by,
-                value=None,
-                status="not_applicable",
-                mode=task.metric.mode,
-                reason=pending.plan.empty.reason,
-            )
-            fails = (task.on_empty or pending.plan.empty.default) == "fail"
-            passed = False if fails else None
-        else:
-            score = scored_by(task.metric, task.sample, pending.plan, pending.answers)
-            passed = None if score.value is None else score.value >= task.threshold
-        told = {
-            "metric": task.metric.name,
-            "by": task.metric.by,
-            "mode": task.metric.mode,
-            "passed": passed,
-            "undecided": is_undecided(score.value, score.interval, task.threshold),
-            "threshold": task.threshold,
-        }
-        score = score.model_copy(update=told)
-        self._keep(pending.cell, task, score)
+        self._keep(pending.cell, pending.task, score_of(pending))
 
     def _keep(self, number: int, task: Task, score: Score) -> None:
         self._scores[number][task.label] = score
@@ -324,7 +298,7 @@ class Runner:
     def _give_rows(self) -> None:
         """Give away the rows that are complete and whose turn it is."""
         while self._sinks and self._rows_given < len(self._cells) and self._is_complete(self._rows_given):
-            row = _row(self._cells[self._rows_given], self._scores[self._rows_given])
+            row = row_of(self._cells[self._rows_given], self._scores[self._rows_given])
             self._rows_given += 1
             for sink in self._sinks:
                 sink(row)
@@ -344,51 +318,6 @@ class Runner:
             judge_seconds=round(sum(usage.judge_seconds for usage in used), 3),
             wall_seconds=round(seconds, 3),
         )
-
-
-def _row(cell: Cell, scores: dict[str, Score]) -> Row:
-    ordered = {task.label: scores[task.label] for task in cell.tasks if task.label in scores}
-    passes = [score.passed for score in ordered.values()]
-    is_complete = len(ordered) == len(cell.tasks)
-    passed = False if False in passes else True if True in passes and is_complete else None
-    return Row(
-        id=cell.sample.id,
-        provider=cell.provider,
-        input=cell.sample.input,
-        output=cell.sample.output,
-        contexts=cell.sample.contexts,
-        expected=cell.sample.expected,
-        language=_language(cell),
-        metadata=cell.sample.metadata,
-        passed=passed,
-        error=cell.error,
-        scores=ordered,
-    )
-
-
-def _language(cell: Cell) -> str | None:
-    """Return the language that a row must name to be cut in the same way again; None = none need be named.
-
-    Metrics of one row that were told different ones leave it open: no row could name them all.
-    """
-    if cell.sample.language is not None:
-        return cell.sample.language
-    told = {task.metric.told_language for task in cell.tasks if isinstance(task.metric, TwoModeMetric)}
-    return told.pop() if len(told) == 1 else None
-
-
-def _skipped(task: Task, error: str) -> Score:
-    """A system under test that does not answer has failed, whatever the metric would have said."""
-    return Score(
-        metric=task.metric.name,
-        by=task.metric.by,
-        value=None,
-        status="skipped",
-        passed=False,
-        threshold=task.threshold,
-        mode=task.metric.mode,
-        reason=error,
-    )
 
 
 def _with_place(error: PromptTooLongError, pending: Pending, call: Call) -> DataError:
