@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def assemble(suite: Suite, *, override: Judge | Sequence[Judge] | None = None) -
         for case in suite.cases
     ]
     if providers:
-        check_questions(cells)
+        check_questions(cells, recorded=any(provider.name == RECORDED for provider in providers))
     return Assembly(
         _produced(cells, providers) if providers else iter(cells),
         len(cells) * max(1, len(providers)),
@@ -116,15 +117,8 @@ def _produced(cells: Sequence[Cell], providers: Sequence[_Hosted]) -> Iterator[C
             if isinstance(produced, ProviderFailure):
                 yield replace(cell, provider=name, error=produced.reason)
                 continue
-            sample = with_output(cell.sample, produced, name)
-            tasks = [
-                replace(
-                    task,
-                    sample=sample if task.sample is cell.sample else with_output(task.sample, produced, name),
-                )
-                for task in cell.tasks
-            ]
-            yield replace(cell, sample=sample, tasks=tuple(tasks), provider=name, error=None)
+            fill = partial(with_output, produced=produced, provider=name)
+            yield cell.filled(fill, provider=name, produced=provider.name != RECORDED)
 
 
 class _Hosted:

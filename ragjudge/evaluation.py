@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +116,7 @@ def evaluate(
     """
     from ragjudge.datasets.load import load_rows, rows_of_program
     from ragjudge.datasets.values import describe
+    from ragjudge.planning import check_questions
     from ragjudge.providers.python_callable import from_callable
     from ragjudge.runner import Runner
     from ragjudge.sessions import cache_place, check_judge, shared_caching_judge
@@ -150,7 +151,10 @@ def evaluate(
         key: shared_caching_judge(given, place, replay=replay, calibration=wish)
         for key, (given, wish) in keys.items()
     }
-    cells = [_cell(row, provider, common, made, judge_of) for row in rows]
+    cells = [_cell(row, made, judge_of) for row in rows]
+    if provider is not None:
+        check_questions(cells, recorded=False)
+    cells = [_answered(cell, provider, common) for cell in cells]
     if not progress:
         return Evaluation(Runner(judges).run(cells))
     from ragjudge.reports.page import open_console
@@ -202,31 +206,32 @@ def _judge_key(
     return key
 
 
-def _cell(
-    row: LoadedRow,
-    provider: Provider | None,
-    common: tuple[str, ...] | None,
-    scorers: Sequence[Scorer],
-    judge_of: Sequence[str],
-) -> Cell:
-    from ragjudge.providers.base import ProviderFailure, with_output
+def _cell(row: LoadedRow, scorers: Sequence[Scorer], judge_of: Sequence[str]) -> Cell:
     from ragjudge.runner import Cell, Task
     from ragjudge.suites.labels import unique_labels
 
     sample = row.sample
-    name, error = sample.provider, sample.error
-    if provider is not None:
-        name, error = provider.name, None
-        produced = provider.produce(sample)
-        if isinstance(produced, ProviderFailure):
-            error = produced.reason
-        else:
-            sample = with_output(sample, produced, name)
-    if sample.contexts is None and common is not None:
-        sample = sample.model_copy(update={"contexts": common})
     labels = unique_labels([scorer.name for scorer in scorers])
     tasks = tuple(
         Task(label, scorer.metric, sample, scorer.threshold, scorer.on_empty, key)
         for label, scorer, key in zip(labels, scorers, judge_of, strict=True)
     )
-    return Cell(sample, tasks, provider=name, error=error, origin=row.origin)
+    return Cell(sample, tasks, provider=sample.provider, error=sample.error, origin=row.origin)
+
+
+def _answered(cell: Cell, provider: Provider | None, common: tuple[str, ...] | None) -> Cell:
+    """Return a cell with its output, and with the common contexts where neither row nor provider has any."""
+    from ragjudge.providers.base import ProviderFailure, with_output
+
+    name = cell.provider if provider is None else provider.name
+    given = None if provider is None else provider.produce(cell.sample)
+
+    def fill(sample: Sample) -> Sample:
+        if given is not None and not isinstance(given, ProviderFailure):
+            sample = with_output(sample, given, name)
+        if sample.contexts is None and common is not None:
+            sample = sample.model_copy(update={"contexts": common})
+        return sample
+
+    error = given.reason if isinstance(given, ProviderFailure) else cell.error if given is None else None
+    return replace(cell.filled(fill, provider=name, produced=provider is not None), error=error)

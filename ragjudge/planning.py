@@ -8,7 +8,7 @@ rows. A task that has nothing to prepare waits for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from ragjudge.judges.base import Judge
 from ragjudge.metrics.base import Metric, Plan
 from ragjudge.metrics.checked import planned_by, prepared_by
 from ragjudge.metrics.profiled import plan_in_profile
-from ragjudge.records import Call, OnEmpty, Outcome, Sample
+from ragjudge.records import FIELDS, Call, OnEmpty, Outcome, Sample
 
 WINDOW_CALLS = 256
 """Calls that are planned together; a window ends with the task that reaches this number."""
@@ -38,6 +38,7 @@ class Task:
         threshold: Smallest passing value, in [0, 1].
         on_empty: What an empty case means; None = what the metric says.
         judge: Key of the judge among the runner's.
+        error: Why it cannot be graded, see `gradable`; its score is then skipped, and fails.
     """
 
     label: str
@@ -46,6 +47,7 @@ class Task:
     threshold: float
     on_empty: OnEmpty | None = None
     judge: str = ""
+    error: str | None = None
 
 
 class Origin(Protocol):
@@ -68,6 +70,7 @@ class Cell:
         tasks: The scores, in the order of the report.
         provider: Name of the provider; None for a recorded output.
         error: Why there is no output, or none to be graded; the cell's scores are then skipped and fail.
+        produced: Whether a system under test gave the output in this run, so that nobody else has it.
         origin: Where the sample comes from; None when nobody can say more than its id.
     """
 
@@ -75,7 +78,25 @@ class Cell:
     tasks: tuple[Task, ...]
     provider: str | None = None
     error: str | None = None
+    produced: bool = False
     origin: Origin | None = None
+
+    def filled(self, fill: Callable[[Sample], Sample], *, provider: str | None, produced: bool) -> Cell:
+        """Return the cell with what a provider gave.
+
+        Args:
+            fill: Puts it into a sample.
+            provider: See the attributes, as for `produced`.
+            produced: See there.
+        """
+        sample = fill(self.sample)
+        tasks = [
+            replace(task, sample=sample if task.sample is self.sample else fill(task.sample))
+            for task in self.tasks
+        ]
+        return replace(
+            self, sample=sample, tasks=tuple(tasks), provider=provider, error=None, produced=produced
+        )
 
 
 @dataclass
@@ -156,27 +177,31 @@ class Workload:
 
 
 def tasks_of(key: str, cells: Sequence[Cell]) -> Iterator[tuple[int, Task]]:
-    """Yield the tasks of one judge with the indexes of their cells, without those that have no output."""
+    """Yield the tasks of one judge that can be graded, with the indexes of their cells."""
     for number, cell in enumerate(cells):
-        if cell.error is None:
-            for task in cell.tasks:
-                if task.judge == key:
-                    yield number, task
+        for task in cell.tasks:
+            if task.judge == key and task.error is None:
+                yield number, task
 
 
 PRODUCED = frozenset({"output", "contexts"})
 """The fields of a sample that a system under test gives."""
 
 
-def check_questions(cells: Iterable[Cell]) -> None:
+def check_questions(cells: Iterable[Cell], *, recorded: bool) -> None:
     """Make sure, before a system under test is asked anything, that rows have what it will not give.
+
+    Args:
+        cells: The cells, before it has answered.
+        recorded: Whether the rows' own outputs are graded as well.
 
     Raises:
         DataError: A row lacks a field that one of its metrics needs.
     """
     for cell in cells:
+        is_own = recorded and cell.error is None and cell.provider is None
         for task in cell.tasks:
-            lacking = [name for name in _lacking(task) if name not in PRODUCED]
+            lacking = [name for name in _lacking(task) if is_own or name not in PRODUCED]
             if lacking:
                 raise _lacks(cell, task, lacking)
 
@@ -184,22 +209,27 @@ def check_questions(cells: Iterable[Cell]) -> None:
 def gradable(cells: Iterable[Cell]) -> Iterator[Cell]:
     """Yield cells whose tasks have what they need, or an error.
 
-    A provider that leaves out what it should have produced has failed for its row alone: its answers to the
-    others are not thrown away.
+    A provider that leaves out what it should have produced has failed for the metrics that need it, in its
+    row alone: what it gave otherwise is not thrown away.
 
     Raises:
         DataError: A row of the data set lacks a field that one of its metrics needs.
     """
     for cell in cells:
-        error = cell.error
-        for task in cell.tasks if error is None else ():
-            lacking = _lacking(task)
-            if lacking:
-                if cell.provider is None or not PRODUCED.issuperset(lacking):
-                    raise _lacks(cell, task, lacking)
-                error = f"{cell.provider} gave no {' and no '.join(lacking)}, and {task.label} needs them."
-                break
-        yield cell if error is cell.error else replace(cell, error=error)
+        tasks = tuple(_gradable(cell, task) for task in cell.tasks)
+        changed = any(new is not old for new, old in zip(tasks, cell.tasks, strict=True))
+        yield replace(cell, tasks=tasks) if changed else cell
+
+
+def _gradable(cell: Cell, task: Task) -> Task:
+    if cell.error is not None:
+        return replace(task, error=cell.error)
+    lacking = _lacking(task)
+    if not lacking:
+        return task
+    if cell.provider is None or not PRODUCED.issuperset(lacking):
+        raise _lacks(cell, task, lacking)
+    return replace(task, error=f"{cell.provider} gave no {' and no '.join(lacking)}, which it needs.")
 
 
 def _lacking(task: Task) -> list[str]:
@@ -211,8 +241,7 @@ def _lacks(cell: Cell, task: Task, lacking: Sequence[str]) -> DataError:
     needs = f"{task.metric.name}{own} needs {' and '.join(lacking)}"
     if cell.origin is not None:
         return DataError(f"{cell.origin.where}: {needs}; {cell.origin.without(lacking)}")
-    fields = ("input", "output", "contexts", "expected")
-    given = [name for name in fields if getattr(task.sample, name) is not None]
+    given = [name for name in FIELDS if getattr(task.sample, name) is not None]
     return DataError(f"{task.sample.id}: {needs}; given: {', '.join(given) or 'nothing'}.")
 
 

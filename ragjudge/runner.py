@@ -14,7 +14,7 @@ from typing import Protocol
 from ragjudge import __version__
 from ragjudge.cache.caching_judge import CallsMissingError, replay_miss
 from ragjudge.cache.protocol import CountedJudge
-from ragjudge.errors import DataError, JudgeUnavailableError, PromptTooLongError, RagjudgeError
+from ragjudge.errors import DataError, PromptTooLongError, RagjudgeError, ReplayMissError
 from ragjudge.metrics.summary import summarise
 from ragjudge.planning import (
     WINDOW_CALLS,
@@ -84,8 +84,8 @@ class Runner:
         observer: Told how the run proceeds.
         sinks: Given each row while the run goes on: in input order, as soon as its scores are complete.
         stop: Asked between answers whether to stop there. When it is given, Ctrl-C stops as well, and so
-            does a judge that is lost or a prompt that does not fit; the report is then a partial one instead
-            of an exception.
+            does any error, such as a judge that is lost; the report is then a partial one instead of an
+            exception.
 
     Attributes:
         graded: How many rows of the last run are complete.
@@ -121,10 +121,12 @@ class Runner:
             The report; a partial one when the run was stopped.
 
         Raises:
-            DataError: A row lacks what a metric needs, or a prompt does not fit the judge's window and there
-                is nothing to report; see `failure`.
+            DataError: A row lacks what a metric needs, or a prompt does not fit the judge's window.
             ReplayMissError: A replay needs calls that are not stored; the error names rows and metrics.
-            JudgeUnavailableError: There is no judge to ask, and nothing to report.
+            JudgeUnavailableError: There is no judge to ask.
+            ConfigError: The judge was not trained for what is asked.
+
+        With `stop`, an error after which there is something to report becomes the `failure`.
         """
         started = time.perf_counter()
         cells = list(gradable(cells))
@@ -134,27 +136,29 @@ class Runner:
             sum(
                 max(1, len(self._judges[task.judge].seats))
                 for cell in cells
-                if cell.error is None
                 for task in cell.tasks
+                if task.error is None
             )
         )
         self._rows_given = 0
         for number, cell in enumerate(cells):
-            if cell.error is not None:
-                for task in cell.tasks:
-                    self._keep(number, task, skipped(task, cell.error))
+            for task in cell.tasks:
+                if task.error is not None:
+                    self._keep(number, task, skipped(task, task.error))
         self.failure = None
         try:
             self._run_judges()
         except KeyboardInterrupt:
             if self._stop is None:
                 raise
-        except (JudgeUnavailableError, DataError) as error:
-            if self._stop is None or not any(map(self._is_worth_reporting, range(len(cells)))):
+        except ReplayMissError:
+            raise  # a replay has produced and judged nothing
+        except RagjudgeError as error:
+            if self._stop is None or not self._has_results():
                 raise
             self.failure = error
         self._give_rows()
-        done = [number for number in range(len(cells)) if self._is_worth_reporting(number)]
+        done = [number for number, cell in enumerate(cells) if cell.produced or self._is_complete(number)]
         rows = tuple(row_of(cells[number], self._scores[number]) for number in done)
         self.graded = sum(map(self._is_complete, range(len(cells))))
         partial = self.graded < len(cells)
@@ -291,9 +295,12 @@ class Runner:
     def _is_complete(self, number: int) -> bool:
         return len(self._scores[number]) == len(self._cells[number].tasks)
 
-    def _is_worth_reporting(self, number: int) -> bool:
-        """Whether a row is complete, or holds an output that nobody else has: a system under test gave it."""
-        return self._is_complete(number) or self._cells[number].provider is not None
+    def _has_results(self) -> bool:
+        """Whether this run has come to anything that the last one's report would lack."""
+        return any(
+            cell.produced or (self._is_complete(number) and any(task.error is None for task in cell.tasks))
+            for number, cell in enumerate(self._cells)
+        )
 
     def _give_rows(self) -> None:
         """Give away the rows that are complete and whose turn it is."""

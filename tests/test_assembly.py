@@ -75,17 +75,36 @@ def test_each_provider_answers_each_row(tmp_path: Path) -> None:
     assert "KeyError" in bad.error
 
 
-def test_nothing_is_produced_for_a_suite_with_a_row_that_cannot_be_graded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("providers", "metric", "second", "says"),
+    [
+        (
+            "'python:system.py:answer'",
+            "context-recall",
+            "{question: Why}",
+            "needs expected; given: question.",
+        ),
+        # What the system gives, a recorded row does not.
+        (
+            "'python:system.py:answer', recorded",
+            "answer-relevancy",
+            "{question: Why, expected: So.}",
+            "needs output; given: question, expected.",
+        ),
+    ],
+)
+def test_nothing_is_produced_for_a_suite_with_a_row_that_cannot_be_graded(
+    tmp_path: Path, providers: str, metric: str, second: str, says: str
+) -> None:
     (tmp_path / "system.py").write_text("def answer(q):\n    raise SystemExit('asked')\n", encoding="utf-8")
     text = (
-        "judge: fake\nproviders: ['python:system.py:answer']\n"
-        "tests: [{vars: {question: Who, expected: Me.}}, {vars: {question: Why}}]\n"
-        "assert: [{type: context-recall}]\n"
+        f"judge: fake\nproviders: [{providers}]\n"
+        f"tests: [{{vars: {{question: Who, expected: Me., answer: I.}}}}, {{vars: {second}}}]\n"
+        f"assert: [{{type: {metric}}}]\n"
     )
-    with pytest.raises(
-        DataError, match=r"tests\[1\]\.vars: context_recall needs expected; given: question\."
-    ):
+    with pytest.raises(DataError) as caught:
         assemble(load_suite(suite(tmp_path, text)))
+    assert f"tests[1].vars: {metric.replace('-', '_')} {says}" in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -45,24 +45,34 @@ def test_a_function_is_graded_over_a_dataset() -> None:
     assert list(results.report.summary) == ["faithfulness", "answer_relevancy"]
 
 
-def test_a_row_for_which_the_function_gives_no_contexts_fails_alone() -> None:
+def test_what_a_function_leaves_out_fails_the_metrics_that_need_it_in_its_row_alone() -> None:
     def rag(question: str) -> dict[str, Any]:
         return {"output": agent(question), "contexts": None if question == "Snakes?" else [PYTHON]}
 
     results = evaluate(
-        rag, [{"input": "Python?"}, {"input": "Snakes?"}], ["faithfulness"], llm="fake", cache=False
+        rag,
+        [{"input": "Python?"}, {"input": "Snakes?"}],
+        ["faithfulness", "answer_relevancy"],
+        llm="fake",
+        cache=False,
     )
     first, second = results.rows
     assert (first.error, first.scores["faithfulness"].value) == (None, 1.0)
-    assert second.error == "rag gave no contexts, and faithfulness needs them."
+    assert (second.error, second.passed) == (None, False)
     assert second.output == "Snakes is a language created by Guido van Rossum."
-    assert second.scores["faithfulness"].status == "skipped"
+    lost = second.scores["faithfulness"]
+    assert (lost.status, lost.passed) == ("skipped", False)
+    assert lost.reason == "rag gave no contexts, which it needs."
+    assert second.scores["answer_relevancy"].status == "scored"
     assert not results.passed
 
 
-def test_a_field_that_the_data_set_lacks_is_still_refused() -> None:
-    with pytest.raises(DataError, match=r"^dataset\[0\]: context_recall needs expected; given: input\."):
-        evaluate(agent, [{"input": "Python?"}], ["context_recall"], context=PYTHON, llm="fake", cache=False)
+def test_a_field_that_the_data_set_lacks_is_refused_before_the_function_is_called() -> None:
+    asked: list[str] = []
+    rows = [{"input": "Python?", "expected": "A language."}, {"input": "Snakes?"}]
+    with pytest.raises(DataError, match=r"^dataset\[1\]: context_recall needs expected; given: input\."):
+        evaluate(asked.append, rows, ["context_recall"], context=PYTHON, llm="fake", cache=False)
+    assert asked == []
 
 
 def test_what_nobody_could_judge_has_not_passed() -> None:

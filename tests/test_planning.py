@@ -13,6 +13,7 @@ from ragjudge.planning import (
     Pending,
     Task,
     Workload,
+    gradable,
     plan_windows,
     preparation_windows,
     tasks_of,
@@ -85,7 +86,8 @@ def test_an_outcome_counts_once() -> None:
 def test_cells_without_an_output_and_tasks_of_other_judges_are_left_out() -> None:
     one = task(1)
     other = Task("other", one.metric, one.sample, 0.5, judge="b")
-    cells = [Cell(one.sample, (one,), error="gone"), Cell(one.sample, (other, one))]
+    cells = list(gradable([Cell(one.sample, (one,), error="gone"), Cell(one.sample, (other, one))]))
+    assert [task.error for task in cells[0].tasks] == ["gone"]
     assert list(tasks_of("", cells)) == [(1, one)]
     assert list(tasks_of("b", cells)) == [(1, other)]
 

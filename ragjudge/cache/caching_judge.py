@@ -218,7 +218,9 @@ class CachingJudge(CountedJudge):
     def _answers(self, judge: Judge, calls: Sequence[Call]) -> Generator[tuple[int, Outcome], None, None]:
         """Yield what a judge answers; the judge may be anybody's, and what breaks in it ends the run."""
         try:
-            yield from judge.ask(calls)
+            for answer in judge.ask(calls):
+                index, outcome = answer
+                yield int(index), outcome
         except RagjudgeError:
             raise
         except Exception as error:

@@ -121,7 +121,7 @@ class Planned:
 
 
 def tasks_of(assembly: Assembly) -> Iterator[tuple[str | None, Task]]:
-    """Yield each task of the cells that have an output, with the provider of that.
+    """Yield each task that can be graded, with the provider of its output.
 
     Raises:
         DataError: A row lacks what a metric needs.
@@ -129,8 +129,8 @@ def tasks_of(assembly: Assembly) -> Iterator[tuple[str | None, Task]]:
     from ragjudge.planning import gradable
 
     for cell in gradable(assembly.cells):
-        if cell.error is None:
-            for task in cell.tasks:
+        for task in cell.tasks:
+            if task.error is None:
                 yield cell.provider, task
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ragjudge.datasets.values import describe, plain_json, quoting_hint, text_of
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import DataError
-from ragjudge.records import Sample
+from ragjudge.records import FIELDS, Sample
 from ragjudge.text.languages import language_name
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ DIALECTS = (
     Dialect("TruLens", input=("query",), contexts=("context",), expected=("expected_response",)),
 )
 
-FIELDS = ("input", "output", "contexts", "expected")
 ID_NAMES = ("id", "query_id")
 LANGUAGE_NAME = "language"
 RESULT_NAMES = ("provider", "passed", "error", "scores")

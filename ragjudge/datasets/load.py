@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ragjudge.datasets.columns import FIELDS, sample_from_row
+from ragjudge.datasets.columns import sample_from_row
 from ragjudge.datasets.origins import Origin, origin_of_row
 from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import describe, plain_json
 from ragjudge.errors import DataError
-from ragjudge.records import Sample
+from ragjudge.records import FIELDS, Sample
 from ragjudge.text.languages import language_name
 
 

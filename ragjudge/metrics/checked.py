@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ragjudge.errors import RagjudgeError, UsageError, raised
 from ragjudge.metrics.base import Metric, Plan, PreparingMetric
-from ragjudge.records import Mode, Outcome, Sample, Score
+from ragjudge.records import FIELDS, Mode, Outcome, Sample, Score
 
 _MACHINERY = ("<string>", str(Path(__file__).parents[1]), str(Path(pydantic.__file__).parent))
 """Files in which the place of an error is not sought; a data class writes methods of its own."""
@@ -38,7 +38,6 @@ def check_metric(metric: object, place: str) -> Metric:
         raise UsageError(f"{place} is the class {metric.__name__}; accepted: an object of it.")
     if not isinstance(metric, Metric):
         raise UsageError(f"{place} is {metric!r}; accepted: an object with the methods of a Metric.")
-    fields = tuple(Sample.model_fields)
     requires: object = metric.requires
     modes = get_args(Mode)
     for name, is_meant, accepted in (
@@ -47,8 +46,8 @@ def check_metric(metric: object, place: str) -> Metric:
         ("mode", metric.mode in modes, ", ".join(modes)),
         (
             "requires",
-            isinstance(requires, (tuple, list)) and all(each in fields for each in requires),
-            f"a tuple with some of {', '.join(fields)}",
+            isinstance(requires, (tuple, list)) and all(each in FIELDS for each in requires),
+            f"a tuple with some of {', '.join(FIELDS)}",
         ),
     ):
         if not is_meant:

@@ -53,10 +53,11 @@ from ragjudge.records.report import (
     have_passed,
     is_enough,
 )
-from ragjudge.records.sample import Sample
+from ragjudge.records.sample import FIELDS, Sample
 from ragjudge.records.scores import Item, Score
 
 __all__ = [
+    "FIELDS",
     "LEAST_COVERAGE",
     "LEAST_JUDGES",
     "MOST_JUDGES",

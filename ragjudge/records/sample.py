@@ -9,6 +9,9 @@ from pydantic import Field, JsonValue, field_validator
 
 from ragjudge.records.base import Record
 
+FIELDS = ("input", "output", "contexts", "expected")
+"""The texts of a sample: what metrics can need."""
+
 
 class Sample(Record):
     """One row to grade.

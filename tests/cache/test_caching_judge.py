@@ -149,6 +149,16 @@ def test_each_answer_is_stored_before_it_is_yielded(tmp_path: Path) -> None:
             assert witness.get(key(calls[index])) == outcome
 
 
+@pytest.mark.parametrize("yielded", [None, (0,), ("first", None), (None, None)])
+def test_a_judge_that_yields_no_answers_is_told_in_a_sentence(yielded: Any) -> None:
+    class Odd(CountingJudge):
+        def ask(self, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
+            yield yielded
+
+    with pytest.raises(JudgeUnavailableError, match=r"^judge 'counting' raised (Type|Value)Error: "):
+        list(over(Odd(), MemoryStore()).ask([check("A claim.")]))
+
+
 def test_what_was_answered_before_a_breakdown_is_kept() -> None:
     store = MemoryStore()
     calls = [check(f"Claim {number}.") for number in range(5)]

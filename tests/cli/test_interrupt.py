@@ -10,12 +10,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ragjudge.cli.interrupt import stop_on_interrupt
 from ragjudge.cli.main import run
-from ragjudge.errors import JudgeUnavailableError
+from ragjudge.errors import ConfigError, JudgeUnavailableError, RagjudgeError
 from ragjudge.judges.fake import FakeJudge
 from ragjudge.records import Call, Outcome
 from ragjudge.reports.json import read_report
@@ -163,13 +164,16 @@ def test_ctrl_c_while_a_provider_answers_keeps_what_it_has_answered(
     assert len(lines.read_bytes().splitlines()) == 4
 
 
-def lose_the_judge_after(monkeypatch: pytest.MonkeyPatch, answers: int) -> None:
+LOST = JudgeUnavailableError("the server at 127.0.0.1 cannot be reached.")
+
+
+def lose_the_judge_after(monkeypatch: pytest.MonkeyPatch, answers: int, error: RagjudgeError = LOST) -> None:
     ask = FakeJudge.ask
 
     def lost(self: FakeJudge, calls: Sequence[Call]) -> Iterator[tuple[int, Outcome]]:
         for number, outcome in enumerate(ask(self, calls), start=1):
             if number > answers:
-                raise JudgeUnavailableError("the server at 127.0.0.1 cannot be reached.")
+                raise error
             yield outcome
 
     monkeypatch.setattr(FakeJudge, "ask", lost)
@@ -191,10 +195,36 @@ def test_a_judge_that_is_lost_costs_no_row_that_is_graded_and_no_output(
     assert len(Path(f"{lines}.part").read_bytes().splitlines()) == 4
 
 
-def test_a_judge_that_was_never_there_leaves_the_last_report_alone(
-    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_whatever_ends_a_run_early_costs_no_output(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = tmp_path / "report.json"
+    lose_the_judge_after(monkeypatch, 0, ConfigError("this judge knows no such question."))
+    assert run(["run", str(suite), "-o", str(report)]) == 2
+    assert len(read_report(report).rows) == 4
+
+
+REPORTED = {
+    "id": "a", "provider": "python:system.py:answer", "passed": True, "error": None, "scores": {},
+    "output": "A tower.", "contexts": ["A tower."],
+}  # fmt: skip
+"""A row of another run's report."""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"provider": "python:system.py:answer", "error": "it broke", "output": None},
+    ],
+    ids=["graded", "failed"],
+)
+def test_a_judge_that_was_never_there_leaves_the_last_report_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
+) -> None:
+    rows, report = tmp_path / "rows.jsonl", tmp_path / "report.json"
+    lines = [REPORTED, {**REPORTED, "id": "b", **more}]
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     report.write_text("of yesterday", encoding="utf-8")
     lose_the_judge_after(monkeypatch, 0)
     assert run(arguments(rows, "-o", str(report))) == 3

@@ -166,7 +166,10 @@ def test_a_score_goes_by_the_name_of_the_metric_that_was_asked() -> None:
         ({"name": " "}, "metric: name is ' '; accepted: text that is not blank."),
         ({"by": 5}, "metric: by is 5; accepted: None, or text."),
         ({"mode": "whole"}, "metric: mode is 'whole'; accepted: decomposed, holistic."),
-        ({"requires": "output"}, "metric: requires is 'output'; accepted: a tuple with some of id, input, "),
+        (
+            {"requires": "output"},
+            "metric: requires is 'output'; accepted: a tuple with some of input, output, contexts, expected.",
+        ),
         ({"requires": ("answer",)}, "metric: requires is ('answer',); accepted: a tuple with some of "),
         ({"default_threshold": math.nan}, "threshold is nan; accepted: a number from 0 to 1."),
     ],

@@ -33,8 +33,10 @@ _TAG = re.compile(f"(?P<open>{_OPEN})|{_CLOSE}", re.IGNORECASE)
 
 _PREFIX = r"(?:(?:the\s+|my\s+)?(?:final\s+)?(?:answer|verdict)(?:\s+is)?\s*:?\s*)?"
 _EDGE = r"[\s*_`\"'“”‘’(\[{>#-]{0,20}"
-# What makes a first word a part of a phrase ("No contradiction", "No-one"), and not the answer.
-_GOES_ON = re.compile(r"[-'’]\w|[^\S\n]+\w")
+# What makes a word a part of a phrase ("No contradiction", "No-one"), and not an answer.
+_GOES_ON = r"(?:[-'’]\w|[^\S\n]+\w)"
+# What another answer can follow; elsewhere the same word is one of the explanation ("there is no …").
+_ANEW = r"(?:[,.!?…:;\n/|]|\b(?:wait|actually|rather|sorry|or|and|but)\b,?)"
 _FULL = re.IGNORECASE | re.DOTALL
 
 
@@ -101,9 +103,9 @@ def find_label(text: str, labels: Sequence[str]) -> str:
     """Return the label that a text gives as its answer.
 
     It may be an object with the label; a text whose last line is the label alone; or one that begins with
-    the label and a mark or a line's end behind it ("Yes.", "yes - because …"), and names no other label in
-    what follows, in any case. Nothing else is guessed at: "No... wait, yes" is no answer, nor is "No
-    contradiction", whose first word is a part of what is said.
+    the label and a mark or a line's end behind it ("Yes.", "yes - because …"), and does not answer anew with
+    another label. Nothing else is guessed at: "No... wait, yes" is no answer, nor is "No contradiction",
+    whose first word is a part of what is said.
 
     Raises:
         CallFailedError: It is none of these, or it names two labels.
@@ -178,10 +180,10 @@ def _labels_in_words(text: str, labels: Sequence[str]) -> set[str]:
     begins = re.match(rf"{_EDGE}{_PREFIX}{_EDGE}({one})(?!\w)", text, _FULL)
     first = set() if begins is None else {known[begins[1].casefold()]}
     rest = "" if begins is None else text[begins.end() :]
-    is_answer = _GOES_ON.match(rest) is None
+    is_answer = re.match(_GOES_ON, rest) is None
     last = re.fullmatch(rf"{_EDGE}{_PREFIX}{_EDGE}({one})\W*", text.strip().rpartition("\n")[2], _FULL)
     if last is not None:
         return {known[last[1].casefold()], *(first if is_answer else ())}
-    # Whether another label is a second thought or a word of the explanation nobody can say.
-    others = {known[name.casefold()] for name in re.findall(rf"(?<!\w)({one})(?!\w)", rest, _FULL)} - first
+    anew = re.findall(rf"{_ANEW}{_EDGE}({one})(?!\w|{_GOES_ON})", rest, _FULL)
+    others = {known[name.casefold()] for name in anew} - first
     return first | others if is_answer or others else set()
