@@ -55,6 +55,7 @@ class Texts:
         self._values = values
         self._written = written
         self._room = MAX_BYTES
+        self._vars: dict[str, Any] = {}
 
     def row(self, place: str) -> dict[Any, Any]:
         """Return the row, what is no field of a sample as it is.
@@ -139,10 +140,11 @@ class Texts:
             )
         if name in inside:
             raise self._error(place, f"the var {name!r} refers to itself.", hint=_AS_DATA)
-        value = self._values[name]
-        if self._written and len(inside) < MAX_DEPTH:
-            value = self._filled(value, place, (*inside, name))
-        # Few short vars that refer to one another can stand for billions of characters.
+        # Few short vars that refer to one another can stand for billions of references, even when all of
+        # them are empty, so each is filled in once; and for billions of characters, so these are counted.
+        if self._written and name not in self._vars and len(inside) < MAX_DEPTH:
+            self._vars[name] = self._filled(self._values[name], place, (*inside, name))
+        value = self._vars.get(name, self._values[name])
         self._room -= len(value) if isinstance(value, str) else 1
         if self._room < 0 or len(inside) == MAX_DEPTH:
             raise self._error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,11 @@ def test_vars_that_stand_for_too_much_are_refused(folder: Path, vars_: int, time
     row = ", ".join(["context: 'a {{v0}}'", *chain, f"v{vars_}: {'x' * 10_000}"])
     with pytest.raises(ConfigError, match="nested more than 20 deep, or longer than 50,000,000 characters"):
         case(folder, row)
+
+
+def test_vars_that_name_one_another_many_times_are_each_filled_in_once(folder: Path) -> None:
+    chain = [f"v{number}: '{('{{v' + str(number + 1) + '}}') * 8}'" for number in range(12)]
+    row = ", ".join(["context: 'a{{v0}}'", *chain, "v12: ''"])
+    began = time.process_time()
+    assert case(folder, row).sample.contexts == ("a",)
+    assert time.process_time() - began < 2
