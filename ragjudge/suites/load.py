@@ -297,7 +297,7 @@ class _Loader:
     # -- rows --------------------------------------------------------------------------------------
 
     def _cases(self) -> Iterator[Case]:
-        common = [(config, f"assert[{index}]") for index, config in enumerate(self._config.asserts or ())]
+        common = _numbered(self._config.asserts or (), "assert")
         vary = any(refers_to_vars(config) for config, _ in common)
         shared: dict[bool, tuple[AssertionSpec, ...]] = {}
         for found, vars_, own, place in self._rows():
@@ -306,13 +306,15 @@ class _Loader:
             assertions = None if own or vary else shared.get(one_text)
             if assertions is None:
                 texts = vars_ or Texts(self._file, columns_of(found.row, found.where), written=False)
-                configs = [
-                    *common,
-                    *((config, f"{place}.assert[{index}]") for index, config in enumerate(own)),
+                row = f"{place}.vars" if vars_ else f"dataset: {found.where}"
+                filled = [
+                    *(
+                        (texts.assertion(config, f"{row}: {at}" if refers_to_vars(config) else at), at)
+                        for config, at in common
+                    ),
+                    *((texts.assertion(config, at), at) for config, at in _numbered(own, f"{place}.assert")),
                 ]
-                assertions = self._labelled(
-                    [self._placed(texts.assertion(config, at), at, one_text) for config, at in configs]
-                )
+                assertions = self._labelled([self._placed(config, at, one_text) for config, at in filled])
                 if not own:
                     shared[one_text] = assertions
             yield Case(sample=sample, assertions=assertions, origin=origin)
@@ -357,3 +359,7 @@ class _Loader:
 
     def _error(self, place: str, what: str, *, hint: str | None = None) -> ConfigError:
         return ConfigError(f"{self._file}: {place}: {what}" if place else f"{self._file}: {what}", hint=hint)
+
+
+def _numbered(configs: Sequence[AssertionConfig], place: str) -> list[tuple[AssertionConfig, str]]:
+    return [(config, f"{place}[{index}]") for index, config in enumerate(configs)]

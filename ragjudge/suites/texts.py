@@ -77,7 +77,7 @@ class Texts:
 
         Args:
             config: The assertion.
-            place: Its place in the suite, for messages.
+            place: Its place in the suite, for messages; of one that many rows share, with the row's.
 
         Raises:
             ConfigError: As for `row`.
@@ -133,11 +133,12 @@ class Texts:
     def _var(self, name: str, place: str, inside: tuple[str, ...]) -> Any:
         if self._values.get(name) is None:
             names = [str(key) for key, value in self._values.items() if value is not None]
+            accepted = f"{', '.join(names) or 'none, since the row gives no var'}."
+            if name in self._values:
+                raise self._error(place, f"the var {name!r} is null. Accepted: {accepted}")
             near = nearest(name, names)
             suggestion = f" Did you mean {near!r}?" if near else ""
-            raise self._error(
-                place, f"unknown var {name!r}.{suggestion} Accepted: {', '.join(names)}.", hint=_AS_DATA
-            )
+            raise self._error(place, f"unknown var {name!r}.{suggestion} Accepted: {accepted}", hint=_AS_DATA)
         if name in inside:
             raise self._error(place, f"the var {name!r} refers to itself.", hint=_AS_DATA)
         # Few short vars that refer to one another can stand for billions of references, even when all of

@@ -147,6 +147,11 @@ def test_the_texts_of_a_data_file_are_data(folder: Path) -> None:
             'reference: "{{a}}"',
             "assert[0].reference: unknown var 'a'. Accepted: b.",
         ),
+        (
+            "a: null",
+            'reference: "{{a}}"',
+            "assert[0].reference: the var 'a' is null. Accepted: none, since the row gives no var.",
+        ),
     ],
 )
 def test_what_a_text_cannot_refer_to_is_said_in_one_sentence(
@@ -157,6 +162,42 @@ def test_what_a_text_cannot_refer_to_is_said_in_one_sentence(
     assert caught.value.message.startswith(f"{folder}/suite.yaml: tests[0].")
     told = caught.value.message.removeprefix(f"{folder}/suite.yaml: tests[0].")
     assert told == sentence.replace("{folder}", str(folder))
+
+
+COMMON = "assert: [{type: faithfulness, context: c}, {type: context-recall, reference: '{{gold}}'}]\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            "dataset: null.jsonl",
+            "dataset: {folder}/null.jsonl, line 2: assert[1].reference: the var 'gold' is null.",
+        ),
+        ("dataset: none.csv", "dataset: {folder}/none.csv, line 3: assert[1].reference: unknown var 'gold'."),
+        (
+            "tests: [{vars: {question: Q, gold: G}}, {vars: {question: Q}}]",
+            "tests[1].vars: assert[1].reference: unknown var 'gold'.",
+        ),
+    ],
+)
+def test_a_common_assertion_names_the_row_that_lacks_its_var(folder: Path, rows: str, sentence: str) -> None:
+    (folder / "null.jsonl").write_text('{"question": "Q", "gold": "G"}\n{"question": "Q", "gold": null}\n')
+    (folder / "none.csv").write_text("question,gold\nQ,G\nQ,\n")
+    with pytest.raises(ConfigError) as caught:
+        cases(folder, COMMON + rows)
+    told = sentence.replace("{folder}", str(folder))
+    assert caught.value.message == f"{folder}/suite.yaml: {told} Accepted: question."
+
+
+def test_a_file_that_a_common_assertion_lacks_is_no_fault_of_a_row(folder: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        cases(
+            folder, "tests: [{vars: {answer: A}}]\nassert: [{type: faithfulness, context: file://none.txt}]\n"
+        )
+    assert caught.value.message == (
+        f"{folder}/suite.yaml: assert[0].context: there is no file {folder}/none.txt."
+    )
 
 
 @pytest.mark.parametrize(("vars_", "times"), [(25, 1), (19, 10)], ids=["deep", "long"])
