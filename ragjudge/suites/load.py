@@ -25,6 +25,7 @@ from ragjudge.suites.config import (
     validated,
 )
 from ragjudge.suites.spec import AssertionSpec, Case, JudgeSpec, PanelSpec, Suite
+from ragjudge.suites.text_files import TextFiles
 from ragjudge.suites.texts import Texts, refers_to_vars
 from ragjudge.suites.yaml_file import read_yaml
 from ragjudge.text.languages import language_name
@@ -90,6 +91,7 @@ class _Loader:
     def __init__(self, file: Path, config: SuiteConfig, override_judge: bool) -> None:
         self._file = file
         self._base = file.parent
+        self._files = TextFiles(self._base)
         self._config = config
         self._override_judge = override_judge
         self._judges: dict[str, JudgeSpec] = {}
@@ -305,7 +307,7 @@ class _Loader:
             one_text = contexts_are_one_text(found.row)
             assertions = None if own or vary else shared.get(one_text)
             if assertions is None:
-                texts = vars_ or Texts(self._file, columns_of(found.row, found.where), written=False)
+                texts = vars_ or self._texts(columns_of(found.row, found.where), written=False)
                 row = f"{place}.vars" if vars_ else f"dataset: {found.where}"
                 filled = [
                     *(
@@ -338,10 +340,13 @@ class _Loader:
                 if row.get(key) not in (None, value):
                     raise self._error(place, f"{key!r} is given twice, in the test and in its vars.")
                 row[key] = value
-            texts = Texts(self._file, row, written=True)
+            texts = self._texts(row, written=True)
             yield Found(f"{self._file}: {place}.vars", texts.row(f"{place}.vars")), texts, test.asserts, place
         if config.tests is not None and not config.tests:
             raise self._error("tests", "found an empty list; accepted: at least one test.")
+
+    def _texts(self, values: Mapping[Any, Any], *, written: bool) -> Texts:
+        return Texts(self._file, values, written=written, files=self._files)
 
     def _read_dataset(self, dataset: str) -> Iterator[Found]:
         try:

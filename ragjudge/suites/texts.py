@@ -16,10 +16,8 @@ from ragjudge.datasets.values import describe, text_of
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import ConfigError, nearest
 from ragjudge.suites.config import AssertionConfig
+from ragjudge.suites.text_files import SUFFIXES, TextFiles
 from ragjudge.suites.yaml_file import MAX_BYTES
-
-TEXT_FILES = (".txt", ".md")
-"""Suffixes of the files that a text may name. promptfoo would run or parse most others."""
 
 MAX_DEPTH = 20
 """Most vars that refer to one another in a row."""
@@ -48,10 +46,12 @@ class Texts:
         file: The suite.
         values: The row's vars or columns, for ``{{name}}``.
         written: Whether these stand in the suite, so that they may refer to others themselves.
+        files: The text files that the suite has named so far.
     """
 
-    def __init__(self, file: Path, values: Mapping[Any, Any], *, written: bool) -> None:
+    def __init__(self, file: Path, values: Mapping[Any, Any], *, written: bool, files: TextFiles) -> None:
         self._file = file
+        self._files = files
         self._values = values
         self._written = written
         self._room = MAX_BYTES
@@ -156,20 +156,12 @@ class Texts:
         return value
 
     def _read(self, text: str, place: str) -> str:
-        path = self._file.parent / Path(text.removeprefix(_FILE)).expanduser()
-        if path.suffix.lower() not in TEXT_FILES:
+        name = text.removeprefix(_FILE)
+        if not name.lower().endswith(SUFFIXES):
             raise self._error(
-                place, f"found {_shown(text)}; accepted: {_FILE} and a text file ({', '.join(TEXT_FILES)})."
+                place, f"found {_shown(text)}; accepted: {_FILE} and a text file ({', '.join(SUFFIXES)})."
             )
-        try:
-            return path.read_bytes().decode("utf-8-sig").strip()
-        except FileNotFoundError as error:
-            raise self._error(place, f"there is no file {path}.") from error
-        except UnicodeDecodeError as error:
-            raise self._error(place, f"{path} is not UTF-8.", hint="save the file as UTF-8") from error
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise self._error(place, f"{str(path)!r} cannot be read: {why}.") from error
+        return self._files.read(name, f"{self._file}: {place}")
 
     def _error(self, place: str, what: str, *, hint: str | None = None) -> ConfigError:
         return ConfigError(f"{self._file}: {place}: {what}", hint=hint)

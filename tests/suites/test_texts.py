@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -18,6 +19,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_bytes(b"\xef\xbb\xbfJinja writes {{x}} \xe2\x80\x94 so.\n")
     (tmp_path / "docs" / "latin.txt").write_bytes(b"M\xfcnchen")
+    (tmp_path / "docs" / "folder.md").mkdir()
+    with (tmp_path / "docs" / "large.txt").open("wb") as file:
+        file.truncate(50_000_001)
     return tmp_path
 
 
@@ -52,6 +56,16 @@ def test_a_var_may_be_a_file_or_name_other_vars(
 ) -> None:
     found = case(folder, f"question: Q, {row}").sample.contexts
     assert found == (contexts or ("{a}", "{{ open", "close }}", "see file://docs/a.txt"))
+
+
+def test_rows_that_name_one_file_hold_its_text_once(folder: Path) -> None:
+    row = "{vars: {answer: A, context: file://docs/a.txt}}"
+    texts = {
+        id(text)
+        for each in cases(folder, f"tests: [{row}, {row}]\nassert: [{{type: faithfulness}}]\n")
+        for text in each.sample.contexts or ()
+    }
+    assert len(texts) == 1
 
 
 def test_question_answer_and_expected_are_filled_in_and_other_vars_left_as_they_are(folder: Path) -> None:
@@ -115,6 +129,17 @@ def test_the_texts_of_a_data_file_are_data(folder: Path) -> None:
             r"vars.context: '{folder}/\x00.txt' cannot be read: embedded null byte.",
         ),
         (
+            "context: file://~nobody-of-this-name/a.txt",
+            "",
+            "vars.context: '~nobody-of-this-name/a.txt' cannot be read: Could not determine home directory.",
+        ),
+        ("context: file://docs/folder.md", "", "vars.context: {folder}/docs/folder.md is no regular file."),
+        (
+            "context: file://docs/large.txt",
+            "",
+            "vars.context: {folder}/docs/large.txt has 50,000,001 bytes; accepted: up to 50,000,000.",
+        ),
+        (
             'context: "{{contxt}}", contexts: [a], note: null',
             "",
             "vars.context: unknown var 'contxt'. Did you mean 'context'? Accepted: context, contexts.",
@@ -162,6 +187,13 @@ def test_what_a_text_cannot_refer_to_is_said_in_one_sentence(
     assert caught.value.message.startswith(f"{folder}/suite.yaml: tests[0].")
     told = caught.value.message.removeprefix(f"{folder}/suite.yaml: tests[0].")
     assert told == sentence.replace("{folder}", str(folder))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_refused_and_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.txt")
+    with pytest.raises(ConfigError, match=r"pipe\.txt is no regular file\."):
+        case(folder, "context: file://pipe.txt")
 
 
 COMMON = "assert: [{type: faithfulness, context: c}, {type: context-recall, reference: '{{gold}}'}]\n"
