@@ -7,7 +7,7 @@ braces included.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ MAX_DEPTH = 20
 
 _FILE = "file://"
 _NAME = re.compile(r"\{\{-?\s*([^\W\d]\w*)\s*-?\}\}")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_OPENING = re.compile(r"\{[{%#]")
+_CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _AS_DATA = (
     "a text that is to hold these braces can stand in a text file (file://) or in a data file (dataset:)"
 )
@@ -36,7 +37,7 @@ def refers_to_vars(config: AssertionConfig) -> bool:
         config.reference or "",
         *([config.context] if isinstance(config.context, str) else config.context or ()),
     ]
-    return any(map(_TEMPLATE.search, given))
+    return any(found for text in given for found in _templates(text))
 
 
 class Texts:
@@ -106,11 +107,11 @@ class Texts:
         return value
 
     def _text(self, text: str, place: str, inside: tuple[str, ...]) -> Any:
-        if text.startswith(_FILE):
-            return self._read(text, place)
+        if text.strip().startswith(_FILE):
+            return self._read(text.strip(), place)
         if "{" not in text:
             return text
-        for found in _TEMPLATE.findall(text):
+        for found in _templates(text):
             if not _NAME.fullmatch(found):
                 raise self._error(
                     place,
@@ -165,6 +166,21 @@ class Texts:
 
     def _error(self, place: str, what: str, *, hint: str | None = None) -> ConfigError:
         return ConfigError(f"{self._file}: {place}: {what}", hint=hint)
+
+
+def _templates(text: str) -> Iterator[str]:
+    """Yield what a template language would not take for text; an opening that nothing closes is text."""
+    unclosed: set[str] = set()
+    end = 0
+    while opening := _OPENING.search(text, end):
+        closing = -1 if opening[0] in unclosed else text.find(_CLOSING[opening[0]], opening.end())
+        if closing < 0:
+            # Searching the rest again for each further one would take the square of the text's length.
+            unclosed.add(opening[0])
+            end = opening.start() + 1
+        else:
+            end = closing + 2
+            yield text[opening.start() : end]
 
 
 def _shown(text: str) -> str:

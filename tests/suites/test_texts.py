@@ -43,6 +43,7 @@ def case(folder: Path, row: str, assertion: str = "type: faithfulness") -> Case:
     ("row", "contexts"),
     [
         ("context: file://docs/a.txt", (A,)),
+        ('context: [" file://docs/a.txt\\n"]', (A,)),
         ("context: [file://docs/a.txt, {text: file://docs/a.txt}, b]", (A, A, "b")),
         ('context: "{{ doc }}", doc: file://docs/a.txt', (A,)),
         ('context: "{{docs}}", docs: [a, file://docs/a.txt, "{{who}}"], who: Me', ("a", A, "Me")),
@@ -154,6 +155,11 @@ def test_the_texts_of_a_data_file_are_data(folder: Path) -> None:
             "",
             "vars.answer: found the template '{% if a %}'; accepted: {{name}}, one of the row's vars.",
         ),
+        (
+            'answer: "{{{# none #}"',
+            "",
+            "vars.answer: found the template '{# none #}'; accepted: {{name}}, one of the row's vars.",
+        ),
         ('context: "a {{b}}", b: "{{context}}"', "", "vars.context: the var 'b' refers to itself."),
         (
             'context: "a {{b}}", b: [c]',
@@ -246,4 +252,14 @@ def test_vars_that_name_one_another_many_times_are_each_filled_in_once(folder: P
     row = ", ".join(["context: 'a{{v0}}'", *chain, "v12: ''"])
     began = time.process_time()
     assert case(folder, row).sample.contexts == ("a",)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("opening", ["{{", "{%", "{#", "{{ a", "{{a "])
+def test_braces_that_nothing_closes_are_text_and_take_no_longer_than_their_number(
+    folder: Path, opening: str
+) -> None:
+    text = opening * 50_000
+    began = time.process_time()
+    assert case(folder, f"context: '{text}'").sample.contexts == (text,)
     assert time.process_time() - began < 2
