@@ -1,10 +1,11 @@
-"""Which column of a row is which field of a sample. The only place that knows foreign names."""
+"""Which column of a row is which field of a sample. The only place that knows their foreign names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ragjudge.datasets.chunks import read_contexts
 from ragjudge.datasets.values import describe, plain_json, quoting_hint, text_of
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import DataError
@@ -84,8 +85,6 @@ LANGUAGE_NAME = "language"
 RESULT_NAMES = ("provider", "passed", "error", "scores")
 """What a row of a report has beside its texts. A row with all of them is one; elsewhere they are metadata."""
 
-CHUNK_TEXT_NAMES = ("text", "content", "page_content")
-
 ACCEPTED: dict[str, tuple[str, ...]] = {
     field: tuple(dict.fromkeys(name for dialect in DIALECTS for name in getattr(dialect, field)))
     for field in FIELDS
@@ -162,48 +161,6 @@ def contexts_are_one_text(row: Mapping[str, Any]) -> bool:
     """Return whether a row gives its contexts as one text rather than as a list of chunks."""
     given = _given(row).get("contexts", ())
     return bool(given) and all(isinstance(_value(column, ""), str) for column in given)
-
-
-def read_contexts(value: Any, what: str) -> tuple[str, ...]:
-    """Return chunks: a text is one chunk; a list holds texts, or objects that have one.
-
-    Args:
-        value: The value.
-        what: The place and name for the message.
-
-    Raises:
-        DataError: It is something else.
-    """
-    if isinstance(value, str):
-        return (text_of(value, what),)
-    if not isinstance(value, (list, tuple)):
-        raise DataError(
-            f"{what} is {describe(value)}; accepted: a text (one chunk) or a list of chunks.",
-            hint=quoting_hint(value),
-        )
-    return tuple(_chunk(chunk, f"{what}[{rank}]") for rank, chunk in enumerate(value))
-
-
-def _chunk(chunk: Any, what: str) -> str:
-    if isinstance(chunk, str):
-        return text_of(chunk, what)
-    names = ", ".join(CHUNK_TEXT_NAMES)
-    if not isinstance(chunk, Mapping):
-        raise DataError(
-            f"{what} is {describe(chunk)}; accepted: text, or an object with one of the keys {names}.",
-            hint=quoting_hint(chunk),
-        )
-    texts = [Given(name, chunk[name]) for name in CHUNK_TEXT_NAMES if chunk.get(name) is not None]
-    if not texts:
-        found = ", ".join(str(key) for key in chunk) or "none"
-        raise DataError(f"{what} has none of the keys {names}; found: {found}.")
-    for other in texts[1:]:
-        if other.value != texts[0].value:
-            raise DataError(
-                f"{what}: {texts[0].name!r} and {other.name!r} both mean the chunk's text and differ; "
-                f"give one of them."
-            )
-    return text_of(texts[0].value, f"{what}: {texts[0].name!r}")
 
 
 def _expected(value: Any, what: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-from ragjudge.datasets.columns import LIST_COLUMNS
 from ragjudge.datasets.values import describe
 from ragjudge.errors import DataError
 
@@ -95,8 +94,8 @@ def read_json(file: BinaryIO, path: Path) -> Iterator[Found]:
 def read_csv(file: BinaryIO, path: Path) -> Iterator[Found]:
     """Read comma-separated cells under a header line.
 
-    An empty cell is not given: CSV has no other word for it. A cell of contexts that is a JSON list is
-    that list; it is never split at a mark that a chunk may hold itself.
+    An empty cell is not given: CSV has no other word for it. A cell is never split at a mark that a chunk
+    may hold itself; what it spells out is read as a text of any other format is.
     """
     reader = csv.reader((line for _, line in _lines(file, path)), strict=True)
     header: list[str] | None = None
@@ -111,11 +110,7 @@ def read_csv(file: BinaryIO, path: Path) -> Iterator[Found]:
                 continue
             if len(cells) != len(header):
                 raise DataError(f"{where}: the row has {len(cells)} cells and the header {len(header)}.")
-            given = {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""}
-            yield Found(
-                where,
-                {name: _list_cell(cell) if name in LIST_COLUMNS else cell for name, cell in given.items()},
-            )
+            yield Found(where, {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""})
     except csv.Error as error:
         raise DataError(
             f"{path}, line {reader.line_num}: broken CSV: {error}.", hint="JSON lines have no such limits"
@@ -188,12 +183,3 @@ def _header(cells: list[str], where: str) -> list[str]:
         if names.count(name) > 1:
             raise DataError(f"{where}: the header names the column {name!r} twice.")
     return names
-
-
-def _list_cell(cell: str) -> Any:
-    if not cell.lstrip().startswith("["):
-        return cell
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return cell

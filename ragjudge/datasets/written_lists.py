@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+from typing import Any
 
+from ragjudge.datasets.chunks import read_contexts
 from ragjudge.datasets.values import describe
 from ragjudge.errors import DataError
 
@@ -17,15 +19,20 @@ _LIST = re.compile(rf"\[\s*(?:{_TEXTS})?\s*\]|\(\s*{_TEXTS}\s*\)")
 """A list or tuple of texts as Python writes it. Texts that only stand side by side, as numpy writes them,
 are none: Python would join them."""
 
+_LIST_OF_ONE = "a single chunk that looks like this can be given as a list of one"
+
 _BEGINNING = re.compile(r"""\[[\s\[({]*(?:[bu]?['"]|[\w.]+\((?:\w+=|['"\[({]))|(?:\w+\.)?array\(\s*\[""")
 _BEGUN_TUPLE = re.compile(rf"\(\s*{_TEXT}\s*,")
 _SET = re.compile(rf"\{{\s*{_TEXTS}\s*\}}")
 
 
 def list_or_text(text: str, what: str) -> str | list[str]:
-    """Return the list of texts that a text spells out, as JSON or as Python; else the text itself.
+    """Return the list of texts that a text spells out; else the text itself.
 
-    A text that only begins like a list (``[1] A footnote.``) is a text, and so is other JSON.
+    A JSON list of texts, or of objects that hold a chunk's text, is the list of these texts, and so is a
+    list or a tuple of texts as Python writes it. A text that only begins like a list (``[1] A footnote.``)
+    is a text, and so is a JSON list in which nothing is a text (``[1]``, ``[[0.5, 2]]``), and JSON that is
+    no list. Every other list is refused.
 
     Args:
         text: The text.
@@ -42,8 +49,7 @@ def list_or_text(text: str, what: str) -> str | list[str]:
         except (ValueError, RecursionError):
             pass
         else:
-            are_texts = isinstance(found, list) and all(isinstance(member, str) for member in found)
-            return found if are_texts else text
+            return _texts_of(found, what) if '"' in written or not found else text
     if _LIST.fullmatch(written):
         try:
             found = ast.literal_eval(written)
@@ -53,6 +59,13 @@ def list_or_text(text: str, what: str) -> str | list[str]:
     if _looks_like_a_list(written):
         raise _unreadable(text, what)
     return text
+
+
+def _texts_of(chunks: list[Any], what: str) -> list[str]:
+    try:
+        return list(read_contexts(chunks, what))
+    except DataError as error:
+        raise DataError(error.message, hint=_LIST_OF_ONE) from error
 
 
 def _looks_like_a_list(written: str) -> bool:
@@ -67,6 +80,6 @@ def _unreadable(text: str, what: str) -> DataError:
     return DataError(
         f"{what} is {describe(text)}, which looks like a list and cannot be read as one; accepted: a text, "
         f"or a list of texts as JSON or Python writes it.",
-        hint="pandas: df.to_json(path, orient='records', lines=True) keeps lists as they are; a single chunk "
-        "that looks like this can be given as a list of one",
+        hint="pandas: df.to_json(path, orient='records', lines=True) keeps lists as they are; "
+        + _LIST_OF_ONE,
     )

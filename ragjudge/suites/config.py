@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from ragjudge.datasets.columns import read_contexts
+from ragjudge.datasets.chunks import read_contexts
 from ragjudge.datasets.values import describe, quoting_hint
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import ConfigError, DataError, nearest

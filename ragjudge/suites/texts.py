@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ragjudge.datasets.columns import FIELD_OF, read_contexts
+from ragjudge.datasets.chunks import read_contexts
+from ragjudge.datasets.columns import FIELD_OF, LIST_COLUMNS
 from ragjudge.datasets.values import describe, text_of
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import ConfigError, nearest
@@ -147,6 +148,8 @@ class Texts:
         if self._written and name not in self._vars and len(inside) < MAX_DEPTH:
             self._vars[name] = self._filled(self._values[name], place, (*inside, name))
         value = self._vars.get(name, self._values[name])
+        if not self._written and name in LIST_COLUMNS and isinstance(value, str):
+            value = list_or_text(value, f"{self._file}: {place}: the var {name!r}")
         self._room -= len(value) if isinstance(value, str) else 1
         if self._room < 0 or len(inside) == MAX_DEPTH:
             raise self._error(

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from ragjudge.datasets.chunks import read_contexts
 from ragjudge.datasets.columns import (
     ACCEPTED,
     DIALECTS,
     contexts_are_one_text,
-    read_contexts,
     sample_from_row,
 )
 from ragjudge.errors import DataError, UnknownNameError

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ragjudge.datasets.load import load_rows, rows_of_program
 from ragjudge.datasets.readers import read_rows
 from ragjudge.errors import DataError
 from ragjudge.records import Sample
+from ragjudge.scorers import as_chunks
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -59,24 +60,41 @@ def test_a_csv_file_is_read_with_quotes_and_line_breaks_in_cells(tmp_path: Path)
     )
     assert list(read_rows(path)) == [
         (f"{path}, line 2", {"question": "a, b", "answer": 'one\r\n"two"', "note": "x"}),
-        (f"{path}, line 5", {"question": "q", "contexts": ["c1", "c2"]}),
+        (f"{path}, line 5", {"question": "q", "contexts": '["c1", "c2"]'}),
     ]
 
 
 @pytest.mark.parametrize(
-    ("cell", "contexts"),
+    ("text", "contexts"),
     [
         ("one chunk | with; marks", ("one chunk | with; marks",)),
         ("[1] A footnote.", ("[1] A footnote.",)),
-        ('"[]"', ()),
-        ('"[""a"", {""text"": ""b""}]"', ("a", "b")),
+        ("[1]", ("[1]",)),
+        ("[]", ()),
+        ('["a", {"text": "b c."}]', ("a", "b c.")),
+        ('["a", 1]', None),
+        ("[{'text': 'a'}]", None),
     ],
 )
-def test_a_cell_of_contexts_is_a_json_list_or_one_chunk(
-    tmp_path: Path, cell: str, contexts: tuple[str, ...]
+def test_a_text_of_contexts_is_the_same_in_every_format(
+    tmp_path: Path, text: str, contexts: tuple[str, ...] | None
 ) -> None:
-    path = write(tmp_path, "rows.csv", f"context\n{cell}\n")
-    assert load_samples(path)[0].contexts == contexts
+    cell = text.replace('"', '""')
+    of_formats: list[Callable[[], tuple[str, ...] | None]] = [
+        lambda: load_samples(write(tmp_path, "rows.csv", f'context\n"{cell}"\n'))[0].contexts,
+        lambda: load_samples(write(tmp_path, "rows.jsonl", json.dumps({"context": text})))[0].contexts,
+        lambda: samples_from_rows([{"context": text}])[0].contexts,
+        lambda: as_chunks(text),
+    ]
+    for read in of_formats:
+        if contexts is not None:
+            assert read() == contexts
+            continue
+        with pytest.raises(
+            DataError, match=r"context'?(\[1\] is the number 1|.* looks like a list)"
+        ) as caught:
+            read()
+        assert (caught.value.hint or "").endswith("can be given as a list of one")
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.json"])

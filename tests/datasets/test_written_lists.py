@@ -23,6 +23,7 @@ TEXTS = ["It's a, b.", 'He said "c".', "both ' and \"", "a\nb\\n\t\x00\u2028é�
         ("['a']", ["a"]),
         (r'["a\/b", "\ud83d\ude00"]', ["a/b", "😀"]),
         ("[]", []),
+        (' [{"text": "a", "score": 1}, {"content": "b"}, "c"] ', ["a", "b", "c"]),
     ],
 )
 def test_a_list_of_texts_is_read_as_json_or_python_writes_it(text: str, texts: list[str]) -> None:
@@ -46,8 +47,10 @@ def test_a_list_of_texts_is_read_as_json_or_python_writes_it(text: str, texts: l
         "{a, b}",
         "An array([1]) of figures (see below)",
         '{"a": 1}',
-        '[{"name": "Bob"}]',
+        "[null, 0.5]",
+        "[[1, 2], [{}]]",
         "[" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
     ],
 )
 def test_what_only_begins_like_a_list_is_a_text(text: str) -> None:
@@ -87,6 +90,35 @@ def test_a_list_whose_members_would_have_to_be_guessed_is_refused(text: str) -> 
         ", which looks like a list and cannot be read as one; accepted: a text, or a list of texts as JSON "
         "or Python writes it."
     )
+
+
+CHUNK = "accepted: text, or an object with one of the keys text, content, page_content."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            '["a", 1]',
+            f"x[1] is the number 1; {CHUNK}",
+        ),
+        (
+            '[["a"], 1]',
+            f"x[0] is a list; {CHUNK}",
+        ),
+        ('[{"name": "Bob"}]', "x[0] has none of the keys text, content, page_content; found: name."),
+        ('[{"text": 5}]', "x[0]: 'text' is the number 5; accepted: text."),
+        (
+            '[{"text": "a", "content": "b"}]',
+            "x[0]: 'text' and 'content' both mean the chunk's text and differ; give one of them.",
+        ),
+    ],
+)
+def test_a_json_list_with_a_text_in_it_that_is_no_list_of_chunks_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(DataError) as caught:
+        list_or_text(text, "x")
+    assert caught.value.message == sentence
+    assert caught.value.hint == "a single chunk that looks like this can be given as a list of one"
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,17 @@ def test_the_texts_of_a_data_file_are_data(folder: Path) -> None:
     assert found.assertions[0].reference == "So: {{x}}"
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
+def test_a_column_that_spells_a_list_out_is_that_list_as_a_var_too(folder: Path, name: str) -> None:
+    (folder / "rows.csv").write_text('context\n"[""a"", ""b""]"\n')
+    (folder / "rows.jsonl").write_text(json.dumps({"context": '["a", "b"]'}))
+    suite = f"dataset: {name}\nassert: [{{type: faithfulness, context: '{{{{context}}}}'}}]\n"
+    (found,) = cases(folder, suite)
+    assert found.sample.contexts == found.assertions[0].context == ("a", "b")
+    with pytest.raises(ConfigError, match="the var 'context' is a list; accepted inside of a text: text"):
+        cases(folder, suite.replace("'{{", "'So: {{"))
+
+
 @pytest.mark.parametrize(
     ("row", "assertion", "sentence"),
     [
