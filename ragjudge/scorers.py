@@ -245,13 +245,13 @@ def as_chunks(
     if given is None:
         return None
     name = "contexts" if context is None else "context"
-    if hasattr(given, "tolist"):
+    if hasattr(given, "tolist") and not isinstance(given, memoryview):
         given = given.tolist()  # an array, or a column of a table
     if isinstance(given, str):
         given = list_or_text(given, name)
     if isinstance(given, str):
         return (given,)
-    if not isinstance(given, Sequence):
+    if not isinstance(given, Sequence) or isinstance(given, (bytes, bytearray, memoryview)):
         # What has no order has no ranks: a set would be another sample in each process.
         raise UsageError(
             f"{name} is {describe(given)}; accepted: a string (one chunk), or a list or tuple of strings in "

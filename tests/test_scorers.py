@@ -248,6 +248,16 @@ def test_an_argument_of_another_kind_is_refused_in_one_sentence(
             ),
         ),
         ({"output": "x", "contexts": [1]}, "contexts[0] is a int; a chunk is a string."),
+        *(
+            (
+                {"output": "x", "contexts": contexts},
+                (
+                    f"contexts is a value of type {type(contexts).__name__}; accepted: a string (one chunk), "
+                    "or a list or tuple of strings in rank order."
+                ),
+            )
+            for contexts in (b"x", bytearray(b"x"), memoryview(b"x"))
+        ),
         ({"input": b"x", "output": "x", "context": "x"}, "input is b'x'; accepted: text."),
     ],
 )
