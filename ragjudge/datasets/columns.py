@@ -106,14 +106,14 @@ class Given(NamedTuple):
     value: Any
 
 
-def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample:
+def sample_of_columns(columns: Mapping[str, Any], *, where: str, index: int) -> Sample:
     """Make a sample of a row.
 
     A value of null is not given, nor is a blank language. What is no field goes to the metadata, when JSON
     has a word for it; of the row of a report the results go nowhere.
 
     Args:
-        row: The row; a mapping under ``vars`` is taken for the row's own columns.
+        columns: The row's columns, see `columns_of`.
         where: The place for messages, e.g. ``rows.jsonl, line 3``.
         index: Number of the row, from 1; a row without an id is called ``row-<index>``.
 
@@ -121,7 +121,6 @@ def sample_from_row(row: Mapping[str, Any], *, where: str, index: int) -> Sample
         DataError: A column has a value of a wrong type, or two names of one field differ.
         UnknownNameError: The splitter does not know the row's language.
     """
-    columns = columns_of(row, where)
     fields = read_fields(columns, where=where)
     id_name = next((name for name in ID_NAMES if columns.get(name) is not None), None)
     results = _results(columns)
@@ -157,9 +156,9 @@ def read_fields(row: Mapping[str, Any], *, where: str) -> dict[str, Any]:
     return fields
 
 
-def contexts_are_one_text(row: Mapping[str, Any]) -> bool:
+def contexts_are_one_text(columns: Mapping[str, Any]) -> bool:
     """Return whether a row gives its contexts as one text rather than as a list of chunks."""
-    given = _given(row).get("contexts", ())
+    given = _given(columns).get("contexts", ())
     return bool(given) and all(isinstance(_value(column, ""), str) for column in given)
 
 
@@ -189,7 +188,11 @@ def _value(column: Given, where: str) -> Any:
 
 
 def columns_of(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the row's columns, with those under ``vars`` moved up."""
+    """Return the row's columns, with those under ``vars`` moved up.
+
+    Raises:
+        DataError: A name is no text, or is given twice.
+    """
     inner = row.get("vars")
     if not isinstance(inner, Mapping):
         inner = {}

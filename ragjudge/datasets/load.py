@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ragjudge.datasets.columns import sample_from_row
-from ragjudge.datasets.origins import Origin, origin_of_row
+from ragjudge.datasets.columns import columns_of, sample_of_columns
+from ragjudge.datasets.origins import Origin, origin_of_columns
 from ragjudge.datasets.readers import Found, read_rows
 from ragjudge.datasets.values import describe, plain_json
 from ragjudge.errors import DataError
@@ -34,7 +34,16 @@ def load_rows(path: str | Path, *, recorded: bool = True) -> tuple[LoadedRow, ..
         UnknownNameError: The splitter does not know a row's language.
     """
     ids = Ids(recorded=recorded)
-    return tuple(ids.loaded(found) for found in read_rows(Path(path)))
+    return tuple(ids.loaded(found) for found in read_columns(Path(path)))
+
+
+def read_columns(path: Path) -> Iterator[Found]:
+    """Read the rows of a data file with the columns under ``vars`` moved up.
+
+    Raises:
+        DataError: As for `read_rows`; or a column is given twice.
+    """
+    return (Found(where, columns_of(row, where)) for where, row in read_rows(path))
 
 
 def rows_of_program(
@@ -66,7 +75,7 @@ def _rows(rows: Iterable[Mapping[str, Any] | Sample], where: str, ids: Ids) -> I
                 ids.checked(row, place), Origin(place, given, {field: (field,) for field in FIELDS})
             )
         elif isinstance(row, Mapping):
-            yield ids.loaded(Found(place, dict(row)))
+            yield ids.loaded(Found(place, columns_of(row, place)))
         else:
             raise DataError(f"{place}: the row is {describe(row)}; accepted: a mapping or a Sample.")
 
@@ -86,12 +95,15 @@ class Ids:
     def loaded(self, found: Found) -> LoadedRow:
         """Make a sample of the next row.
 
+        Args:
+            found: The row with the columns under ``vars`` moved up, see `columns_of`.
+
         Raises:
             DataError: The row cannot be a sample, or its id is taken.
             UnknownNameError: The splitter does not know the row's language.
         """
-        sample = sample_from_row(found.row, where=found.where, index=len(self._places) + 1)
-        return LoadedRow(self.checked(sample, found.where), origin_of_row(found.row, found.where))
+        sample = sample_of_columns(found.row, where=found.where, index=len(self._places) + 1)
+        return LoadedRow(self.checked(sample, found.where), origin_of_columns(found.row, found.where))
 
     def checked(self, sample: Sample, where: str) -> Sample:
         """Return the sample when its id is new.

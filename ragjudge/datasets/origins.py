@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragjudge.datasets.columns import ACCEPTED, asides_of, columns_of
+from ragjudge.datasets.columns import ACCEPTED, asides_of
 from ragjudge.errors import nearest
 
 _MISSPELT = 0.85
@@ -40,14 +40,13 @@ class Origin:
         return f"{found} Accepted {names}."
 
 
-def origin_of_row(row: Mapping[str, Any], where: str) -> Origin:
+def origin_of_columns(columns: Mapping[str, Any], where: str) -> Origin:
     """Return the origin of the sample that a row makes.
 
     Args:
-        row: The row, one that makes a sample.
+        columns: The columns of a row that makes a sample.
         where: Its place.
     """
-    columns = columns_of(row, where)
     asides = asides_of(columns)
     given = tuple(
         f"{name} (what an ideal retriever finds)" if name in asides else name

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragjudge.datasets.columns import columns_of, contexts_are_one_text
-from ragjudge.datasets.load import Ids, LoadedRow
-from ragjudge.datasets.readers import Found, read_rows
+from ragjudge.datasets.load import Ids, LoadedRow, read_columns
+from ragjudge.datasets.readers import Found
 from ragjudge.datasets.values import plain_json
 from ragjudge.errors import ConfigError, DataError, UnknownNameError, nearest
 from ragjudge.metrics.registry import canonical_name, metric_names
@@ -307,7 +307,7 @@ class _Loader:
             one_text = contexts_are_one_text(found.row)
             assertions = None if own or vary else shared.get(one_text)
             if assertions is None:
-                texts = vars_ or self._texts(columns_of(found.row, found.where), written=False)
+                texts = vars_ or self._texts(found.row, written=False)
                 row = f"{place}.vars" if vars_ else f"dataset: {found.where}"
                 filled = [
                     *(
@@ -341,7 +341,8 @@ class _Loader:
                     raise self._error(place, f"{key!r} is given twice, in the test and in its vars.")
                 row[key] = value
             texts = self._texts(row, written=True)
-            yield Found(f"{self._file}: {place}.vars", texts.row(f"{place}.vars")), texts, test.asserts, place
+            where = f"{self._file}: {place}.vars"
+            yield Found(where, columns_of(texts.row(f"{place}.vars"), where)), texts, test.asserts, place
         if config.tests is not None and not config.tests:
             raise self._error("tests", "found an empty list; accepted: at least one test.")
 
@@ -350,7 +351,7 @@ class _Loader:
 
     def _read_dataset(self, dataset: str) -> Iterator[Found]:
         try:
-            yield from read_rows(self._beside(dataset))
+            yield from read_columns(self._beside(dataset))
         except DataError as error:
             raise error.within(f"{self._file}: dataset")  # noqa: B904 - the very error, told where
 

@@ -9,8 +9,9 @@ from ragjudge.datasets.chunks import read_contexts
 from ragjudge.datasets.columns import (
     ACCEPTED,
     DIALECTS,
+    columns_of,
     contexts_are_one_text,
-    sample_from_row,
+    sample_of_columns,
 )
 from ragjudge.errors import DataError, UnknownNameError
 from ragjudge.records import Sample
@@ -19,7 +20,7 @@ WHERE = "rows.jsonl, line 3"
 
 
 def sample(row: dict[Any, Any], index: int = 3) -> Sample:
-    return sample_from_row(row, where=WHERE, index=index)
+    return sample_of_columns(columns_of(row, WHERE), where=WHERE, index=index)
 
 
 FULL = Sample(id="row-3", input="Q?", output="A.", contexts=("c1", "c2"), expected="E.")

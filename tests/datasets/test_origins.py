@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ragjudge.datasets.columns import ACCEPTED
-from ragjudge.datasets.origins import Origin, origin_of_row
+from ragjudge.datasets.columns import ACCEPTED, columns_of
+from ragjudge.datasets.origins import Origin, origin_of_columns
 
 CONTEXTS = ", ".join(ACCEPTED["contexts"])
 
@@ -47,7 +47,7 @@ CONTEXTS = ", ".join(ACCEPTED["contexts"])
     ],
 )
 def test_an_origin_says_what_was_given_in_the_place_of_a_field(row: dict[str, Any], sentences: str) -> None:
-    origin = origin_of_row(row, "rows.jsonl, line 3")
+    origin = origin_of_columns(columns_of(row, "x"), "rows.jsonl, line 3")
     assert origin.where == "rows.jsonl, line 3"
     assert origin.without(["contexts"]) == sentences
 

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from ragjudge.datasets.columns import contexts_are_one_text, sample_from_row
+from ragjudge.datasets.columns import contexts_are_one_text, sample_of_columns
 from ragjudge.datasets.written_lists import list_or_text
 from ragjudge.errors import DataError
 
@@ -140,5 +140,5 @@ def test_a_text_that_spells_a_list_out_is_not_one_text() -> None:
 
 def test_an_answer_may_look_like_a_list() -> None:
     row = {"output": "['a', 'b']", "expected": "['a' 'b']"}
-    sample = sample_from_row(row, where="x", index=1)
+    sample = sample_of_columns(row, where="x", index=1)
     assert (sample.output, sample.expected) == ("['a', 'b']", "['a' 'b']")

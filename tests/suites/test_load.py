@@ -610,3 +610,10 @@ def test_an_unknown_language_is_named_by_its_place(tmp_path: Path, text: str, pl
     place = place.replace("{path}", str(tmp_path / "suite.yaml"))
     place = place.replace("{folder}", str(tmp_path / "x")[:-1])
     assert caught.value.message.startswith(f"{place}: unknown language 'germn'. Did you mean 'german'?")
+
+
+def test_a_row_may_hold_its_one_text_under_vars(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"vars": {"context": "c", "answer": "a"}}\n')
+    path = tmp_path / "suite.yaml"
+    path.write_text("dataset: rows.jsonl\nassert: [{type: context-precision, reference: r}]\n")
+    assert load_suite(path).cases[0].assertions[0].by == "claims"
