@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragjudge.agreement.crossval import Floats, Indices, Rows, folds, losses, weights
-from ragjudge.agreement.evidence import EVIDENCE_VERSION, FEATURES
+from ragjudge.agreement.evidence import EVIDENCE_VERSION, FEATURES, OTHER_LANGUAGE
 from ragjudge.agreement.fits import HIDDEN, LABEL_MASS, LEAST, MARGIN, REACH, Fit, Input, Kind
 from ragjudge.errors import UsageError
 from ragjudge.judges.llama.hidden import Basis
@@ -20,6 +20,9 @@ PLAIN_INPUTS = (MARGIN, LABEL_MASS, *FEATURES)
 
 FITTED = (MARGIN, *FEATURES)
 """The inputs of the kinds ``evidence`` and ``head``; the label mass misled on sets not fitted on."""
+
+FEWEST_OF_LANGUAGE = 30
+"""Rows of each label in other languages than English that it takes to learn anything of them."""
 
 DIRECTIONS = 16
 """Directions of the hidden state that a head reads: its first principal components."""
@@ -148,7 +151,12 @@ def _held_back(
     means = weight @ values[chosen]
     scales = np.sqrt(weight @ (values[chosen] - means) ** 2)
     # A column that never changes says nothing; the margin keeps its place.
-    used = [index for index in range(len(names)) if index == 0 or scales[index] > _LEAST_SCALE]
+    used = [
+        index
+        for index, name in enumerate(names)
+        if index == 0
+        or (scales[index] > _LEAST_SCALE and _is_learnable(name, values[chosen, index], rows, chosen))
+    ]
     mean = [rounded(value) for value in means[used]]
     scale = [rounded(value) if value > _LEAST_SCALE else 1.0 for value in scales[used]]
     inputs = (values[:, used] - np.asarray(mean)) / np.asarray(scale)
@@ -164,6 +172,14 @@ def _held_back(
         evidence_version=EVIDENCE_VERSION,
         basis=basis,
     )
+
+
+def _is_learnable(name: str, column: Floats, rows: Rows, chosen: Indices) -> bool:
+    """Say whether a column is more than an accident, as a few English rows without a "the" would be."""
+    if name != OTHER_LANGUAGE:
+        return True
+    labels = rows.labels[chosen][column > 0]
+    return min(int(labels.sum()), int((~labels).sum())) >= FEWEST_OF_LANGUAGE
 
 
 def _logistic(values: Floats, rows: Rows, chosen: Indices, strength: float) -> Any:

@@ -15,6 +15,9 @@ _STOP_WORDS_TEXT = """
     am do does did has have had having will would can could shall should may might must s t d ll ve re m
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+_SHARED_WORDS_TEXT = "a an am as at do has he her i in me on or so us was will also s t d m ll ve re"
+# Those that German, French, Spanish and others do not write, too.
+_ENGLISH = _STOP_WORDS.difference(_SHARED_WORDS_TEXT.split())
 # A figure with its separators, or a word: letters, digits, and the vowel signs of Indic and Thai script.
 _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)*(?![\w])|[^\W_](?:[^\W_]|[\u0300-\u036f\u0610-\u065f\u0900-\u0dff\u0e30-\u0eff]|"
@@ -22,6 +25,7 @@ _TOKEN = re.compile(
 )
 # The same for lower-case ASCII, where it is several times as fast.
 _ASCII_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[a-z0-9]+(?:'[a-z0-9]+)*", re.ASCII)
+_LETTERS = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _ACCENTS = dict.fromkeys(range(768, 880))
@@ -53,6 +57,19 @@ def content_words(text: str) -> list[str]:
         else:
             words.extend(_parts(token))
     return words
+
+
+def function_words(text: str) -> tuple[int, int]:
+    """Count a text's words without digits, and those of them that are function words of English alone.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        ``(function words of English, all words)``.
+    """
+    words = _LETTERS.findall(text.lower())
+    return sum(word in _ENGLISH for word in words), len(words)
 
 
 @lru_cache(maxsize=1024)

@@ -37,6 +37,7 @@ def test_the_features_of_this_version_never_change() -> None:
             "has_numbers": 1.0,
             "words_shown": math.log(1 + 16),
             "words_asked": math.log(1 + 9),
+            "other_language": 0.0,
         }
     )
 
@@ -69,6 +70,23 @@ def test_figures_are_compared_by_their_value() -> None:
 def test_scripts_without_spaces_or_capitals_are_counted_too(claim: str, evidence: str, share: float) -> None:
     found = counted(claim, evidence)
     assert found["words_found"] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "other"),
+    [
+        ("She was born in Warsaw.", "Marie Curie was born in Warsaw in 1867.", 0.0),
+        ("Paris: population 2102650", "The city of Paris has 2102650 inhabitants.", 0.0),
+        ("Sie wurde in Warschau geboren.", "Marie Curie wurde 1867 in Warschau geboren.", 1.0),
+        ("Elle est née à Varsovie.", "Marie Curie est née à Varsovie en 1867.", 1.0),
+        ("北京是中国的首都", "中国的首都是北京。", 1.0),
+        ("1867", "", 0.0),
+    ],
+)
+def test_texts_in_another_language_are_known_by_their_small_words(
+    claim: str, evidence: str, other: float
+) -> None:
+    assert counted(claim, evidence)["other_language"] == other
 
 
 def test_nothing_shown_or_claimed_finds_nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ragjudge.agreement.candidates import predict
+from ragjudge.agreement.candidates import PLAIN_INPUTS, fit_candidate, predict
 from ragjudge.agreement.crossval import Lag, Rows, figures, folds, lags, sets_stand_alone, simplest, weights
 from ragjudge.agreement.evidence import FEATURES
 from ragjudge.agreement.fits import Kind
@@ -195,6 +195,19 @@ def test_fitting_without_scikit_learn_says_what_to_install(monkeypatch: pytest.M
 def columns(labels: Sequence[int], sets: Sequence[str], groups: Sequence[str]) -> Rows:
     plain = np.zeros((len(labels), 2 + len(FEATURES)))
     return Rows(np.array(labels, np.bool_), np.array(sets), np.array(groups), plain)
+
+
+@pytest.mark.parametrize(("rows_of_each_label", "is_used"), [(29, False), (30, True)])
+def test_little_in_another_language_teaches_nothing_of_it(rows_of_each_label: int, is_used: bool) -> None:
+    count = 400
+    labels = [number % 2 for number in range(count)]
+    rows = columns(labels, ["a"] * count, list(map(str, range(count))))
+    noise = np.random.default_rng(5).normal(size=count)
+    rows.plain[:, PLAIN_INPUTS.index("margin")] = np.array(labels) + noise
+    rows.plain[: 2 * rows_of_each_label, PLAIN_INPUTS.index("other_language")] = 1.0
+    fit = fit_candidate("evidence", rows, np.arange(count))
+    assert fit is not None
+    assert ("other_language" in [each.name for each in fit.inputs]) is is_used
 
 
 def test_labels_and_sets_weigh_the_same() -> None:
