@@ -49,8 +49,8 @@ being tested by fits without it and without its pairs, it was 0.74 without this 
 LEAST_ENGLISH = 0.06
 """Share of function words of English from which a text counts as English.
 
-They are 24 to 30 % of the words in five English sets, less than 6 % in one of a hundred rows there, and 0.3 % at
-most in the pairs of seven other languages.
+They are 24 to 30 % of the words in five English sets, less than 6 % in one of a hundred rows there, and 0.3 %
+at most in the pairs of seven other languages.
 """
 
 ENOUGH_WORDS = 0.6

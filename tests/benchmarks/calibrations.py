@@ -52,8 +52,8 @@ PAIR_ROWS = 800
 """Of `PAIRS`, all languages together."""
 
 TAKEN: dict[str, Kind] = dict.fromkeys(("chunk_relevance@2", "support_excerpt@1", "support@1"), "evidence")
-"""For the default model. By log loss the rule cannot tell these from simpler ones; they rank claims better
-(AUC), and chunks as well. For other models the rule decides.
+"""For the default model. The rule takes the second, too. By log loss it cannot tell the others from simpler
+ones; they rank claims better (AUC), and chunks as well. For other models the rule decides.
 """
 
 CHOSEN = "Question, inputs and kind of fit were chosen on these same rows: expect slightly less elsewhere."
