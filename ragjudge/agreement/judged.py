@@ -83,11 +83,24 @@ def check_counts(judged: Sequence[Judged]) -> None:
     Raises:
         DataError: It has not.
     """
-    positive = sum(each.label for each in judged)
-    negative = len(judged) - positive
+    require_labels([each.label for each in judged], f"a calibration of {template_of(judged[0])}")
+
+
+def require_labels(labels: Sequence[bool], what: str = "a calibration") -> None:
+    """Make sure that there are enough labels of either kind, which can be told before anything is asked.
+
+    Args:
+        labels: The labels.
+        what: What they are for.
+
+    Raises:
+        DataError: There are too few.
+    """
+    positive = sum(labels)
+    negative = len(labels) - positive
     if min(positive, negative) < FEWEST_LABELS:
         raise DataError(
-            f"a calibration of {template_of(judged[0])} needs at least {FEWEST_LABELS} rows of each label, "
+            f"{what} needs at least {FEWEST_LABELS} rows of each label, "
             f"and there are {positive} with label 1 and {negative} with label 0."
         )
 

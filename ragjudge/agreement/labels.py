@@ -26,7 +26,16 @@ LABELS_HELP = (
 )
 
 _FIELDS = ("id", "source", "task", "context", "contexts", "claim", "label", "question", "meta", "metadata")
-_LABELS = {"1": True, "0": False, "true": True, "false": False, "yes": True, "no": False}
+_LABELS = {
+    "1": True,
+    "0": False,
+    "1.0": True,
+    "0.0": False,
+    "true": True,
+    "false": False,
+    "yes": True,
+    "no": False,
+}
 # Chinese, Japanese, Thai and the like: two characters count as a word.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff]")
 

@@ -115,6 +115,7 @@ def calibrate(
 
 def _ask(options: JudgeOptions, sets: Sequence[LabelSet], template: str | None, *, quiet: bool) -> _Asked:
     from ragjudge.agreement.asking import ask_rows
+    from ragjudge.agreement.judged import require_labels
     from ragjudge.agreement.questions import require_one_question
     from ragjudge.cache.opening import open_caching_judge
     from ragjudge.cli.grading import say_notices, say_write_error
@@ -126,6 +127,7 @@ def _ask(options: JudgeOptions, sets: Sequence[LabelSet], template: str | None, 
     rows = [row for each in sets for row in each.rows]
     if template is not None:
         require_one_question([row.task for row in rows], template)
+    require_labels([row.label for row in rows])
     judge = options.open_judge()
     with closing(open_store(options.place, read_only=options.replay)) as store:
         say_notices(store)

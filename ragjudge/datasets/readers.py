@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
+from ragjudge.datasets.columns import ACCEPTED
 from ragjudge.datasets.values import describe
 from ragjudge.errors import DataError
 
 LIST_KEYS = ("rows", "data", "results", "tests")
 """Keys under which a JSON file may hold its list of rows."""
+
+_ANSWERS = frozenset(ACCEPTED["output"])
+_LONGEST_CELL = 2**31 - 1
+"""Characters; Python's own limit of 131,072 is less than a list of contexts can have."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -36,9 +41,11 @@ def read_rows(path: Path) -> Iterator[Found]:
         DataError: The file is missing, empty, of an unknown kind, not UTF-8, or broken; the message
             names the file and the line.
     """
-    reader = READERS.get(path.suffix.lower())
+    # What an interrupted run has left beside its results holds rows like these.
+    suffix = Path(path.name.removesuffix(".part")).suffix
+    reader = READERS.get(suffix.lower())
     if reader is None:
-        raise DataError(f"{path}: unknown kind of data file {path.suffix!r}; accepted: {', '.join(READERS)}.")
+        raise DataError(f"{path}: unknown kind of data file {suffix!r}; accepted: {', '.join(READERS)}.")
     try:
         with path.open("rb") as file:
             if not file.peek(1):
@@ -94,9 +101,11 @@ def read_json(file: BinaryIO, path: Path) -> Iterator[Found]:
 def read_csv(file: BinaryIO, path: Path) -> Iterator[Found]:
     """Read comma-separated cells under a header line.
 
-    An empty cell is not given: CSV has no other word for it. A cell is never split at a mark that a chunk
-    may hold itself; what it spells out is read as a text of any other format is.
+    An empty cell is not given: CSV has no other word for it. An answer alone may be empty, and is then graded
+    as such. A cell is never split at a mark that a chunk may hold itself; what it spells out is read as a
+    text of any other format is.
     """
+    csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader((line for _, line in _lines(file, path)), strict=True)
     header: list[str] | None = None
     begins = 1
@@ -110,11 +119,13 @@ def read_csv(file: BinaryIO, path: Path) -> Iterator[Found]:
                 continue
             if len(cells) != len(header):
                 raise DataError(f"{where}: the row has {len(cells)} cells and the header {len(header)}.")
-            yield Found(where, {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""})
+            row = dict(zip(header, cells, strict=True))
+            given = {name: cell for name, cell in row.items() if cell != ""}
+            if _ANSWERS.isdisjoint(given):
+                given |= {name: "" for name in row if name in _ANSWERS}
+            yield Found(where, given)
     except csv.Error as error:
-        raise DataError(
-            f"{path}, line {reader.line_num}: broken CSV: {error}.", hint="JSON lines have no such limits"
-        ) from error
+        raise DataError(f"{path}, line {reader.line_num}: broken CSV: {error}.") from error
 
 
 READERS: dict[str, Callable[[BinaryIO, Path], Iterable[Found]]] = {

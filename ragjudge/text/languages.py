@@ -7,6 +7,7 @@ their own, or whose full stop has no second meaning, need no setting: the rules 
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -37,6 +38,11 @@ _CODES = {
     "turkish": "tr",
 }
 _ALIASES = {code: name for name, code in _CODES.items()} | {"slovenian": "slovene", "nb": "norwegian"}
+# Their sentences end with marks of their own, which the rules of every language know.
+_ALIASES |= dict.fromkeys(
+    ("arabic", "ar", "chinese", "zh", "hindi", "hi", "japanese", "ja", "persian", "fa", "urdu", "ur"),
+    "english",
+)
 LANGUAGES = tuple(_CODES)
 """The names of all languages that have parameters."""
 
@@ -90,14 +96,16 @@ class Rules:
 def language_name(name: str, *, where: str | None = None) -> str:
     """Return the name of a language as the splitter uses it: lower case, in English.
 
+    A language that needs no rules of its own, such as Chinese, is cut as English is.
+
     Args:
-        name: A name or an ISO 639-1 code, in any case.
+        name: A name or an ISO 639-1 code, in any case; a region behind it (``de-AT``) does not count.
         where: The place the name was read from, for the message.
 
     Raises:
         UnknownNameError: The splitter has no parameters for it.
     """
-    low = name.strip().lower()
+    low = re.sub(r"(?<=^..)[-_].*", "", name.strip().lower())
     if low in _CODES:
         return low
     if low in _ALIASES:

@@ -50,6 +50,12 @@ def test_a_small_row_is_enough(tmp_path: Path) -> None:
     assert (asked.task, asked.label, asked.claim) == ("relevance", True, "")
 
 
+@pytest.mark.parametrize(("label", "meant"), [("1.0", True), ("0.0", False), (" No ", False), (1.0, True)])
+def test_labels_are_known_as_tables_write_them(tmp_path: Path, label: object, meant: bool) -> None:
+    row = {"context": "It rains.", "claim": "It is wet.", "label": label}
+    assert _one(tmp_path / "mine.jsonl", row).label is meant
+
+
 def test_chunks_may_be_a_list_and_blank_ones_are_not_shown(tmp_path: Path) -> None:
     row = _one(tmp_path / "a.jsonl", {"contexts": ["One.", " ", "Two."], "claim": "Three.", "label": 1})
     assert row.contexts == ("One.", "Two.")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -289,3 +290,29 @@ def test_in_another_thread_nothing_is_installed() -> None:
     thread.start()
     thread.join()
     assert answers == [False]
+
+
+BUSY = """
+import hashlib, sys
+from ragjudge.cli.interrupt import stop_on_interrupt
+with stop_on_interrupt() as stop:
+    print("ready", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # many minutes outside of Python
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_the_second_ctrl_c_ends_what_does_not_come_back_to_python() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUSY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "press Ctrl-C again to stop at once" in errors
+    assert "Stopped at once" in errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -125,6 +126,16 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     assert run(["judge", "calibrate", str(labels), "--judge", "fake", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_too_few_labels_are_told_before_anything_is_asked(
+    labels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(self: FakeJudge, calls: object) -> NoReturn:
+        raise AssertionError("somebody was asked")
+
+    monkeypatch.setattr(FakeJudge, "ask", ask)
+    assert run(["judge", "calibrate", str(labels), "--judge", "fake", "--limit", "40"]) == 2
 
 
 def test_the_labels_are_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
