@@ -72,7 +72,7 @@ def replay_miss(missing: Sequence[str], judge: str) -> ReplayMissError:
     count = "1 call is" if len(missing) == 1 else f"{len(missing)} calls are"
     return ReplayMissError(
         f"judge {judge!r}: {count} not in the cache.\n{named}{more}",
-        hint="run once without --replay, on a machine that has the model",
+        hint="run once without --replay or --bundle, on a machine that has the model",
     )
 
 

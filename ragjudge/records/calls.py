@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -71,8 +72,7 @@ class Check(Record):
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Check:
-        told_apart = {label.strip().casefold() for label in self.labels} - {""}
-        if len(told_apart) < len(self.labels):
+        if not _told_apart(self.labels):
             raise ValueError(f"the labels {self.labels} cannot be told apart")
         if self.positive not in self.labels:
             raise ValueError(f"positive is {self.positive!r}, which is none of the labels {self.labels}")
@@ -221,3 +221,8 @@ class CallFailure(Record):
 
 Answer = Verdict | Reply | Oversize | Unfinished
 Outcome = Verdict | Reply | Oversize | Unfinished | CallFailure
+
+
+@lru_cache(maxsize=64)
+def _told_apart(labels: tuple[str, ...]) -> bool:
+    return len({label.strip().casefold() for label in labels} - {""}) == len(labels)

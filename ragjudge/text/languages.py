@@ -7,7 +7,6 @@ their own, or whose full stop has no second meaning, need no setting: the rules 
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -105,7 +104,9 @@ def language_name(name: str, *, where: str | None = None) -> str:
     Raises:
         UnknownNameError: The splitter has no parameters for it.
     """
-    low = re.sub(r"(?<=^..)[-_].*", "", name.strip().lower())
+    low = name.strip().lower()
+    if low[2:3] in ("-", "_"):
+        low = low[:2]
     if low in _CODES:
         return low
     if low in _ALIASES:

@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 # The same for lower-case ASCII, where it is several times as fast.
 _ASCII_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[a-z0-9]+(?:'[a-z0-9]+)*", re.ASCII)
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS, _ASCII_LETTERS = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _ACCENTS = dict.fromkeys(range(768, 880))
@@ -68,8 +68,8 @@ def function_words(text: str) -> tuple[int, int]:
     Returns:
         ``(function words of English, all words)``.
     """
-    words = _LETTERS.findall(text.lower())
-    return sum(word in _ENGLISH for word in words), len(words)
+    words = (_ASCII_LETTERS if text.isascii() else _LETTERS).findall(text.lower())
+    return sum(map(_ENGLISH.__contains__, words)), len(words)
 
 
 @lru_cache(maxsize=1024)
