@@ -89,8 +89,8 @@ OUT: dict[Any, set[str]] = {
     # What stands in the file of `dataset` is in `cases`.
     Suite: {"path", "description", "dataset", "cache"} | CALIBRATION | PREFIXES,
     Case: {"origin"},
-    Task: {"label", "threshold", "on_empty"},
-    Cell: {"provider", "error", "origin"},
+    Task: {"label", "threshold", "on_empty", "error"},
+    Cell: {"provider", "error", "produced", "origin"},
     Scorer: {"threshold", "on_empty"} | CALIBRATION | PLACES,
     evaluate: {"progress"} | CALIBRATION | PLACES,
 }
